@@ -1,0 +1,77 @@
+//! The loop: ask the model, run what it asks for, until it answers or the turns are up.
+
+use crate::cli::prelude::*;
+
+/// Whoever takes turns with a model. The lead and its children are both this.
+pub struct Agent<'a> {
+    /// 0 for the agent that the person talks to; its children count from 1, in call order.
+    pub number: usize,
+    pub model: &'a Model,
+    pub model_name: &'a str,
+    /// What it may ask for, as the model reads it.
+    pub tools: &'a [Value],
+    /// How many requests it may make; the last one offers no tools.
+    pub max_turns: u32,
+    /// The whole conversation: a system prompt and a task at the start, gone at the end.
+    pub messages: Vec<Value>,
+    pub outcome: Outcome,
+}
+
+/// What is left of an agent when its loop has ended.
+#[derive(Default)]
+pub struct Outcome {
+    pub role: String,
+    /// Why it ended without an answer, if it did.
+    pub end: Option<End>,
+    /// The last text the model said, whatever the end was; empty if it never said any.
+    pub text: String,
+    /// Requests made, and the tokens that the server says it read and wrote for them.
+    pub turns: u32,
+    pub usage: [u64; 2],
+}
+
+/// Ends without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum End {
+    #[error("turn limit: all {0} turns are used, and the work is incomplete")]
+    TurnLimit(u32),
+    #[error("the model returned nothing: no text and no tool call")]
+    Silent,
+    #[error("{0:#}")]
+    Failed(#[from] Error),
+}
+
+impl Agent<'_> {
+    /// Runs the loop to its end. `answer` carries out a call and gives a text for it; the loop itself
+    /// knows no tool by name.
+    pub fn run(&mut self, answer: &dyn Fn(&Agent, &Call) -> String) -> Result<(), End> {
+        for _ in 1..self.max_turns {
+            let Reply { message, text, calls, .. } = self.ask(self.tools)?;
+            if calls.is_empty() {
+                return if text.is_empty() { Err(End::Silent) } else { Ok(()) };
+            }
+            // The model's own message goes first: each result answers a call in it, by id.
+            self.messages.push(message);
+            for call in calls {
+                let (id, text) = (&call.id, answer(self, &call));
+                self.messages.push(json!({ "role": "tool", "tool_call_id": id, "content": text }));
+            }
+        }
+        self.messages.push(message("user", include_str!("last_turn.md")));
+        self.ask(&[])?;
+        Err(End::TurnLimit(self.max_turns))
+    }
+
+    /// One request, and what of its reply outlives the conversation.
+    fn ask(&mut self, tools: &[Value]) -> Result<Reply> {
+        self.outcome.turns += 1;
+        let body = Body { model: self.model_name, messages: &self.messages, tools };
+        console::asking(self, &body);
+        let reply = self.model.ask(self.number, self.outcome.turns, &body)?;
+        self.outcome.usage = [0, 1].map(|kind| self.outcome.usage[kind] + reply.usage[kind]);
+        if !reply.text.is_empty() {
+            self.outcome.text.clone_from(&reply.text);
+        }
+        Ok(reply)
+    }
+}

@@ -1,0 +1,101 @@
+//! The command line, and what it asks for.
+
+use std::io::{IsTerminal, read_to_string, stdin};
+
+use clap::{CommandFactory, Parser, value_parser};
+
+use crate::cli::prelude::*;
+use crate::model::{http::DEFAULT_BASE, script::Script};
+
+/// A lead agent that hands pieces of its work to specialists, over any OpenAI-compatible server.
+///
+/// The answer goes to stdout, everything else to stderr.
+#[derive(Parser)]
+#[command(version, max_term_width = 100, after_help = include_str!("help.txt"))]
+pub struct Args {
+    /// What to do: words are joined by spaces; `-`, or no words and a pipe, reads it from stdin
+    task: Vec<String>,
+
+    /// Model to ask
+    #[arg(short, long, env = "OPENAI_MODEL", default_value = "gpt-4o-mini")]
+    pub model: String,
+    /// Server to ask; usually ends in /v1
+    #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE)]
+    pub base_url: String,
+    /// How long one request may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+    /// Watch a scripted team build todo-app/: the model's words are scripted, all the rest is real
+    #[arg(long, conflicts_with_all = ["task", "replay"])]
+    pub demo: bool,
+    /// Write every exchange with the model into a file, as lines of JSON
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Play such a file back through the real tools, without a server
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+
+    /// Most turns of the lead, and of each specialist: 10 to 30
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30))]
+    pub max_turns: u32,
+    /// Most specialists at once
+    #[arg(short, long, value_name = "N", default_value = "4")]
+    pub jobs: std::num::NonZeroUsize,
+    /// Folder with presets of your own [default: ./roles, if there is one]
+    #[arg(long, value_name = "DIR")]
+    pub roles: Option<PathBuf>,
+    /// Show the presets, what each is for and where it comes from
+    #[arg(long)]
+    pub list_roles: bool,
+    /// What the lead remembers from run to run
+    #[arg(long, default_value = "memory/agent_memory.md")]
+    pub memory: PathBuf,
+    /// Remember nothing, neither read nor write
+    #[arg(long)]
+    pub no_memory: bool,
+
+    /// Work in this folder; every relative path is below it
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub workdir: PathBuf,
+    /// Let tools write below this folder too; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub allow_write: Vec<PathBuf>,
+    /// Let tools write wherever you can
+    #[arg(long)]
+    pub no_sandbox: bool,
+
+    /// Print one JSON object instead of the answer, also when the run fails
+    #[arg(long)]
+    pub json: bool,
+    /// Show every request: who asks, with how many messages, tools and bytes
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl Args {
+    /// The recording to play, if any: the one that ships in the binary, or a file.
+    pub fn script(&self) -> Result<Option<Script>> {
+        let text = self.replay.as_ref().map(fs_err::read_to_string).transpose()?;
+        ensure!(!self.demo || !Path::new("todo-app").exists(), "todo-app is here already");
+        if self.demo {
+            tell(1, include_str!("demo.txt"));
+        }
+        let text = text.or_else(|| self.demo.then(|| include_str!("demo.jsonl").to_owned()));
+        text.as_deref().map(Script::parse).transpose()
+    }
+
+    /// The task in words: from the command line, the recording that is played, or stdin. Stdin is not
+    /// touched when there are words, since it may be a pipe that nobody closes.
+    pub fn task(&self, script: Option<&Script>) -> Result<String> {
+        let words = self.task.join(" ");
+        let nothing = words.is_empty() && script.is_none();
+        let piped = words == "-" || nothing && !stdin().is_terminal();
+        let task = if piped { read_to_string(stdin())? } else { words };
+        let task = Some(task).filter(|task| !task.trim().is_empty());
+        let task = task.or_else(|| script.and_then(Script::task));
+        task.with_context(|| format!("there is no task\n\n{}", Args::command().render_usage()))
+    }
+}

@@ -1,0 +1,18 @@
+//! The names that the rooms and the lesson share. What only one room needs, that room imports itself.
+
+pub use std::collections::{BTreeMap, HashSet};
+pub use std::io::{BufRead, BufReader, Read, Write};
+pub use std::path::{Path, PathBuf, absolute};
+pub use std::sync::{Mutex, OnceLock, PoisonError};
+pub use std::{env, iter, mem, thread, time::Duration, time::Instant};
+
+pub use anyhow::{Context, Error, Result, anyhow, bail, ensure};
+pub use fs_err::{self as fs, File};
+pub use serde::{Deserialize, Serialize, de::DeserializeOwned};
+pub use serde_json::{Map, Value, from_str, json};
+
+pub use crate::agent::{Agent, End, Outcome};
+pub use crate::cli::{args::Args, console, console::say, console::tell};
+pub use crate::model::{Body, Call, Model, Reply, message};
+pub use crate::roles::{Role, Roles};
+pub use crate::tools::{self, clip::*, files::lines, files::resolve, schema};

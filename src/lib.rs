@@ -1,0 +1,25 @@
+//! A lead agent, its tools, and the idea of a sub-agent: the whole program, in reading order.
+//!
+//! An agent is a loop ([`agent`]): ask the model, run the tools it asks for, show it the results,
+//! until it answers. What it may ask for are [`tools`]. One tool of the lead's is special: it starts
+//! the same loop again, for a specialist with a system prompt of its own and an empty conversation
+//! ([`subagent`]), and only the specialist's last text comes back. Who a specialist is stands in
+//! [`roles`], what outlives a run in [`memory`], and who answers at the other end in [`model`].
+//!
+//! Two floors: these files are the lesson, and name the ideas; the folders beside them are rooms
+//! downstairs, where each ugly truth (processes, HTTP, atomic files, terminals) is handled once.
+//! Arrows point one way: main → subagent → agent → model, and subagent → roles, tools.
+
+pub mod agent;
+pub mod tools;
+pub mod subagent;
+pub mod roles;
+pub mod memory;
+pub mod model;
+
+/// What stands between the program and the person: options, progress, the report at the end.
+pub mod cli {
+    pub mod args;
+    pub mod console;
+    pub mod prelude;
+}

@@ -1,0 +1,53 @@
+//! What outlives the run: one markdown file, for the lead alone.
+
+use regex::Regex;
+
+use crate::cli::prelude::*;
+
+/// Bytes of a task or a result that an entry keeps.
+const KEPT: usize = 2 * 1024;
+/// Bytes of old entries that the lead is shown.
+const RECALLED: usize = 8 * 1024;
+
+/// Opens the file, and makes it and its folder where they are missing. Trouble with it is a warning:
+/// it may not cost the answer.
+pub fn open(path: &Path) -> Option<File> {
+    let made = fs::create_dir_all(path.parent().unwrap_or(path));
+    let open = |()| fs::OpenOptions::new().read(true).append(true).create(true).open(path);
+    made.and_then(open).map_err(warn).ok()
+}
+
+/// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An entry
+/// begins at a line `## `, whoever wrote it.
+pub fn recall(mut file: &File) -> String {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_or_else(warn, |_| ());
+    let text = String::from_utf8_lossy(&bytes);
+    let entries = Regex::new(r"(?m)\A|^## ").expect("a fixed pattern");
+    let mut starts = entries.find_iter(&text).map(|entry| entry.start());
+    let newest = starts.find(|start| text.len() - start <= RECALLED).unwrap_or(text.len());
+    let note = if newest == 0 { "" } else { " (older entries are left out)" };
+    let heading = format!("\nWhat you remember of earlier runs, oldest first{note}:\n");
+    if text.trim().is_empty() { String::new() } else { heading + text.split_at(newest).1 }
+}
+
+/// Appends an entry, in one write under a lock, so that runs side by side do not mix. A run that came
+/// to no result leaves none.
+pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome) {
+    let mark = match end {
+        None => "",
+        Some(End::TurnLimit(_)) if !text.is_empty() => "(incomplete) ",
+        Some(_) => return,
+    };
+    // A line that looks like the start of an entry gets a blank before it.
+    let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");
+    let (task, result) = (part(task), part(text));
+    let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S");
+    let entry = format!("\n## {stamp}\n**Task:** {task}\n**Result:** {mark}{result}\n");
+    let written = file.file().lock().and_then(|()| file.write_all(entry.as_bytes()));
+    written.and_then(|()| file.file().unlock()).unwrap_or_else(warn);
+}
+
+fn warn(error: std::io::Error) {
+    tell(0, &format!("warning: no memory: {error}"));
+}

@@ -1,0 +1,63 @@
+//! What a model is: messages and tools in, one reply out.
+
+use crate::cli::prelude::*;
+
+pub mod http;
+pub mod reply;
+pub mod script;
+
+/// Whoever answers. The loop cannot tell them apart.
+pub enum Model {
+    Server(http::Server),
+    Script(script::Script),
+}
+
+/// One question, whole: what is not sent cannot be refused. A model forgets between two requests, so
+/// the conversation goes out again each time.
+#[derive(Serialize)]
+pub struct Body<'a> {
+    pub model: &'a str,
+    pub messages: &'a [Value],
+    // Servers refuse an empty list.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub tools: &'a [Value],
+}
+
+/// What the model said.
+pub struct Reply {
+    /// The message as it came, unknown fields included: it goes back with the next request.
+    pub message: Value,
+    /// Its text; empty if there is none.
+    pub text: String,
+    pub calls: Vec<Call>,
+    /// Tokens that the server says it read and wrote; 0 if it does not.
+    pub usage: [u64; 2],
+}
+
+/// A tool call as the model wrote it. Whether there is such a tool, and the arguments fit, `tools`
+/// finds out.
+pub struct Call {
+    pub id: String,
+    pub name: String,
+    /// A JSON object, or why there is none.
+    pub arguments: Result<Value, String>,
+}
+
+impl Model {
+    /// Asks, and waits for the reply. An error says what happened and what would help. `agent` and
+    /// `turn` are for the recording; no model sees them.
+    pub fn ask(&self, agent: usize, turn: u32, body: &Body) -> Result<Reply> {
+        let body = redact(&serde_json::to_string(body)?);
+        let answer = match self {
+            Model::Server(server) => server.post(&body),
+            Model::Script(script) => script.next(agent),
+        };
+        script::record(agent, turn, &body, &answer);
+        reply::parse(answer?)
+    }
+}
+
+/// A message of the conversation, from `system` or `user`.
+pub fn message(role: &str, text: &str) -> Value {
+    json!({ "role": role, "content": text.trim_end() })
+}

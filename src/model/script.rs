@@ -1,0 +1,57 @@
+//! Recordings: every exchange of a run as a line of JSON, and a model that plays such lines back.
+
+use crate::cli::prelude::*;
+
+/// A recording to play. Each agent gets its own answers in their order, since children may run at
+/// once. Playing never waits and needs no `request`.
+pub struct Script(Mutex<Vec<Value>>);
+
+static RECORD: OnceLock<File> = OnceLock::new();
+
+impl Script {
+    /// Reads a recording, one exchange a line.
+    pub fn parse(text: &str) -> Result<Script> {
+        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+        let parse = |(line, at)| from_str(line).with_context(|| format!("recording, line {at}"));
+        Ok(Script(Mutex::new(lines.map(parse).collect::<Result<_>>()?)))
+    }
+
+    /// What the lead was asked to do.
+    pub fn task(&self) -> Option<String> {
+        let lines = self.0.lock().expect("no thread panics");
+        Some(lines.first()?.pointer("/request/messages/1/content")?.as_str()?.to_owned())
+    }
+
+    /// The next answer that was recorded for an agent.
+    pub fn next(&self, agent: usize) -> Result<Value> {
+        let (mut left, agent) = (self.0.lock().expect("no thread panics"), label(agent));
+        let next = left.iter().position(|line| line["agent"] == agent);
+        let next = next.with_context(|| format!("the recording ends here for agent {agent}"))?;
+        let mut line = left.remove(next);
+        ensure!(line["error"].is_null(), "{}", line["error"].as_str().unwrap_or_default());
+        Ok(line["reply"].take())
+    }
+}
+
+/// Opens a file for the exchanges of this run.
+pub fn start_recording(path: &Path) -> Result<()> {
+    File::create(path).map(|file| _ = RECORD.set(file)).context("cannot record")
+}
+
+/// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not
+/// the run.
+pub fn record(agent: usize, turn: u32, body: &str, answer: &Result<Value>) {
+    let Some(mut file) = RECORD.get() else { return };
+    let (agent, request) = (label(agent), from_str::<Value>(body).unwrap_or_default());
+    let mut line = json!({ "agent": agent, "turn": turn, "request": request });
+    match answer {
+        Ok(reply) => line["reply"] = reply.clone(),
+        Err(why) => line["error"] = format!("{why:#}").into(),
+    }
+    let written = file.write_all(format!("{}\n", redact(&line.to_string())).as_bytes());
+    written.unwrap_or_else(|why| tell(0, &format!("warning: cannot record: {why}")));
+}
+
+fn label(agent: usize) -> Value {
+    if agent == 0 { json!("lead") } else { json!(agent) }
+}

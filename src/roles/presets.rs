@@ -1,0 +1,61 @@
+//! Reading preset files: what ships, what the person has, what the project has.
+
+use include_dir::{Dir, include_dir};
+
+use crate::cli::prelude::*;
+
+/// The presets that are built into the binary.
+static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/roles");
+
+impl Roles {
+    /// Shipped presets, under those of the person, under those of the project (`folder`, or
+    /// `./roles`): a file takes the place of one of the same name. One bad file is an error.
+    pub fn load(folder: Option<&Path>) -> Result<Roles> {
+        folder.map_or(Ok(()), |folder| fs::read_dir(folder).map(drop))?;
+        let mut roles = Roles::default();
+        for file in SHIPPED.files() {
+            roles.add(file.path(), "built in", file.contents_utf8().unwrap_or_default())?;
+        }
+        let home = env::home_dir().unwrap_or_default().join(".config");
+        let config = env::var_os("XDG_CONFIG_HOME").map_or(home, Into::into);
+        for place in [&*config.join("agent-subagent/roles"), folder.unwrap_or("roles".as_ref())] {
+            for file in fs::read_dir(place).into_iter().flatten() {
+                let path = file?.path();
+                let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
+                roles.add(&path, &path.to_string_lossy(), &String::from_utf8_lossy(&text))?;
+            }
+        }
+        Ok(roles)
+    }
+
+    /// A line for each preset: what to call it, when to use it, where it comes from.
+    pub fn menu(&self) -> String {
+        let line = |(name, role): (&String, &Role)| format!("{name}: {}\n", role.description);
+        self.0.iter().map(line).collect()
+    }
+
+    /// What to call them.
+    pub fn names(&self) -> String {
+        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Adds a file, unless it is no preset or a hidden copy that an editor left.
+    fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<()> {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        if path.extension() != Some("toml".as_ref()) || stem.starts_with('.') {
+            return Ok(());
+        }
+        let mut role: Role = toml::from_str(text).map_err(|error| anyhow!("{source}: {error}"))?;
+        let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
+        let turns = role.max_turns.unwrap_or(10);
+        ensure!((10..=30).contains(&turns), "{source}:{}: max_turns is 10 to 30", at("max_turns"));
+        let tools = schema::plain(None);
+        let known: Vec<_> = tools.iter().map(schema::name).collect();
+        let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
+        ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
+        role.description += &format!(" ({source})");
+        role.name = Some(role.name).filter(|name| !name.is_empty()).unwrap_or(stem.to_string());
+        self.0.insert(stem.to_lowercase(), role);
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! The one place where text is cut, cleaned and rid of the key before anybody sees it.
+
+use std::sync::OnceLock;
+
+/// Bytes of a tool result that the model is shown whole.
+pub const LIMIT: usize = 30_000;
+/// Room for the words that stand where something was left out.
+const NOTE: usize = 60;
+/// Bytes of a foreign text that an error quotes.
+const EXCERPT: usize = 300;
+/// A shorter key is a placeholder such as `ollama`; looking for it would spoil innocent text.
+const SHORTEST_KEY: usize = 16;
+
+static KEY: OnceLock<String> = OnceLock::new();
+
+/// Says what to keep out of all text from now on.
+pub fn keep_secret(key: &str) {
+    let _ = KEY.set(key.trim().to_owned());
+}
+
+/// The text with `[key]` where the key stood.
+pub fn redact(text: &str) -> String {
+    let key = KEY.get().filter(|key| key.len() >= SHORTEST_KEY);
+    key.map_or_else(|| text.to_owned(), |key| text.replace(key, "[key]"))
+}
+
+/// The text without the key, escape sequences and control characters, save newline and tab.
+pub fn clean(text: &str) -> String {
+    let text = console::strip_ansi_codes(text);
+    redact(&text.replace(|char: char| char.is_control() && !matches!(char, '\n' | '\t'), ""))
+}
+
+/// Head and tail of a text of more than `limit` bytes, with how much was left out between them;
+/// `dropped` bytes are already gone. Cutting again changes nothing.
+pub fn cut(text: &str, limit: usize, dropped: usize) -> String {
+    if text.len() <= limit && dropped == 0 {
+        return text.to_owned();
+    }
+    let half = limit.saturating_sub(NOTE) / 2;
+    let (head, rest) = text.split_at(text.floor_char_boundary(half));
+    let (middle, tail) = rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(half)));
+    format!("{head}\n[... {} bytes left out ...]\n{tail}", middle.len() + dropped)
+}
+
+/// The text with each run of white space as one blank.
+pub fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning and the end of a text, on one line.
+pub fn excerpt(text: &str) -> String {
+    one_line(&cut(&one_line(text), EXCERPT, 0))
+}

@@ -1,0 +1,88 @@
+//! read, write and edit: numbered lines, and changes that happen fully or not at all.
+
+use atomic_write_file::AtomicWriteFile;
+
+use crate::cli::prelude::*;
+
+/// Lines that `read` gives when it is not told how many.
+const LINES: usize = 2000;
+
+/// Held while a file changes: of two children that edit one file, neither may lose its edit.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Lines with their numbers, from `offset` (counting from 1), at most `limit` of them.
+pub fn read(path: &str, offset: Option<usize>, limit: Option<usize>) -> Result<String> {
+    let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES));
+    let (mut text, mut count) = (String::new(), 0);
+    for (number, line) in lines(&resolve(path))? {
+        let full = !text.is_empty() && text.len() + line.len() > LIMIT - 200;
+        if full || number >= first.saturating_add(limit) {
+            return Ok(format!("{text}(there is more: go on with offset {number})"));
+        }
+        if number >= first {
+            text += &format!("{number}\t{line}\n");
+        }
+        count = number;
+    }
+    ensure!(count == 0 || count >= first, "{path} has only {count} lines");
+    Ok(if count == 0 { format!("({path} is empty)") } else { text })
+}
+
+/// Replaces a file, or makes it together with its folders.
+pub fn write(path: &str, content: &str) -> Result<String> {
+    let _alone = CHANGING.lock().expect("no thread panics");
+    replace(path, content)?;
+    Ok(format!("wrote {} bytes to {path}", content.len()))
+}
+
+/// Replaces the one place where `old` stands. Its line ends may be LF where the file's are CRLF.
+pub fn edit(path: &str, old: &str, new: &str) -> Result<String> {
+    ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
+    ensure!(old != new, "old_string and new_string are the same: nothing would change");
+    let _alone = CHANGING.lock().expect("no thread panics");
+    let text = fs::read_to_string(regular(&resolve(path))?)?;
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let [old, new] = [old, new].map(|part| part.replace("\r\n", "\n").replace('\n', end));
+    match text.matches(&old).count() {
+        1 => replace(path, &text.replacen(&old, &new, 1))?,
+        0 => bail!("old_string is not in {path}: read it again; line numbers are not part of it"),
+        count => bail!("old_string is in {path} {count} times: add lines around it"),
+    }
+    Ok(format!("edited {path}"))
+}
+
+/// The path that the model means: `~/` is home, anything else is below the working directory.
+pub fn resolve(path: &str) -> PathBuf {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(env::home_dir()?.join(rest)));
+    home.unwrap_or_else(|| path.into())
+}
+
+/// The lines of a text file with their numbers, read one by one: a large file costs no memory.
+pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)>> {
+    let mut file = BufReader::new(File::open(regular(path)?)?);
+    // A NUL byte in the first buffer makes a file binary, as for git and grep.
+    let binary = file.fill_buf()?.contains(&0);
+    ensure!(!binary, "{} is binary, {} bytes", path.display(), fs::metadata(path)?.len());
+    let text = |line: Vec<u8>| String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+    Ok((1..).zip(file.split(b'\n').map_while(Result::ok).map(text)))
+}
+
+/// The path, if there is a regular file: a FIFO would block, a device may never end.
+fn regular(path: &Path) -> Result<&Path> {
+    let metadata = fs::metadata(path)?;
+    ensure!(!metadata.is_dir(), "{} is a directory", path.display());
+    ensure!(metadata.is_file(), "{} is not a regular file", path.display());
+    Ok(path)
+}
+
+/// Puts a finished file in the place of the old one, with its mode and owner, so that a crash or a
+/// full disk leaves either the old or the new. A link stays a link: its target is replaced.
+fn replace(path: &str, text: &str) -> Result<()> {
+    let path = fs::canonicalize(resolve(path)).or_else(|_| absolute(resolve(path)))?;
+    ensure!(!path.exists() || path.is_file(), "{} is not a regular file", path.display());
+    let folder = fs::create_dir_all(path.parent().unwrap_or(&path));
+    let new = folder.and_then(|()| AtomicWriteFile::open(&path));
+    let written =
+        new.and_then(|mut new| new.write_all(text.as_bytes()).and_then(|()| new.commit()));
+    written.with_context(|| format!("cannot write {} (see --allow-write)", path.display()))
+}

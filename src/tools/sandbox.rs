@@ -1,0 +1,43 @@
+//! The walls: from here on this process and all that it starts can write in a few places only.
+//!
+//! The kernel keeps them (Landlock), so no clever command gets past. Does not stop reading, the
+//! network, or a daemon outside that writes for whoever asks it.
+
+use crate::cli::prelude::*;
+
+/// Writable besides the temporary directory: the working directory, devices that a shell needs, and
+/// the caches of package managers, which fail without them in ways that a model spends its turns on.
+const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts /dev/shm \
+    ~/.cache ~/.npm ~/.cargo/registry ~/.cargo/git";
+
+/// Keeps other processes from reading our memory and environment, where the key is; and unless `open`,
+/// puts up the walls, with `extra` folders inside. Must come before any thread starts: older threads
+/// stay outside. Where the kernel has no walls, or not all of them, a warning says so.
+pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    let mut writable: Vec<_> = WRITABLE.split_whitespace().map(resolve).collect();
+    writable.push(env::temp_dir());
+    writable.extend(extra.iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>()?);
+    if !open && let Err(problem) = confine(&writable) {
+        tell(0, &format!("warning: {problem}: commands can write wherever you can"));
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn confine(writable: &[PathBuf]) -> Result<()> {
+    use landlock::{ABI, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus};
+    // The third version has all that writing needs, renames and truncation included.
+    let write = AccessFs::from_write(ABI::V3);
+    let walls = Ruleset::default().handle_access(write)?.create()?;
+    let walls = walls.add_rules(landlock::path_beneath_rules(writable, write))?;
+    let kept = walls.restrict_self()?.ruleset;
+    ensure!(kept == RulesetStatus::FullyEnforced, "this kernel has no sandbox, or only a part");
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine(_writable: &[PathBuf]) -> Result<()> {
+    anyhow::bail!("this system has no sandbox")
+}

@@ -1,0 +1,97 @@
+//! bash: a command ends when its shell ends, or at a limit, and nothing outlives the run.
+//!
+//! One pipe takes stdout and stderr, so that they stay in order. Whatever the shell leaves in the
+//! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing about
+//! the end of the shell. A thread waits for the shell and closes a second pipe, which wakes us; what
+//! stands in the first one then is the rest of the result. A file in place of the pipe would not do:
+//! `echo x > /dev/stderr` cuts a file to nothing.
+
+use std::io::{copy, pipe, sink};
+use std::process::{Command, Stdio, id};
+
+use process_wrap::std::{CommandWrap, ProcessSession};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::cli::prelude::*;
+
+/// In the environment of every command: it tells a nested run that it is one.
+pub const MARK: &str = "AGENT_SUBAGENT_RUN";
+/// Seconds that a command may take when the model does not say, and at most.
+const TIMEOUT: u64 = 120;
+const LONGEST_TIMEOUT: u64 = 600;
+/// Bytes of output after which a command is ended.
+const MOST_OUTPUT: usize = 1 << 30;
+/// Between asking processes to end and ending them.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// The groups of all commands so far. Held while one starts, and for ever by the sweep.
+static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+/// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an error
+/// that begins with how it ended.
+pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
+    let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT));
+    // We keep the writing end too: a shell that closes its own is not yet over.
+    let ((mut output, ours), (ended, end)) = (pipe()?, pipe()?);
+    let mut bash = Command::new("bash");
+    bash.arg("-c").arg(command).env_remove("OPENAI_API_KEY").env(MARK, id().to_string());
+    bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
+    let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    // A session of its own has no terminal to hang on. The inner child is the shell alone: waiting
+    // for the outer one would be waiting for all that the shell left behind.
+    let shell = CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash");
+    let mut shell = shell?.into_inner();
+    let group = Pid::from_raw(shell.id().cast_signed()).context("bash has no process id")?;
+    groups.push(group);
+    drop(groups);
+    let waiting = thread::spawn(move || (shell.wait(), drop(end)).0);
+
+    let (start, mut stopped) = (Instant::now(), None);
+    let (mut kept, mut dropped, mut chunk) = (Vec::new(), 0, vec![0; 64 * 1024]);
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        let wait = if stopped.is_none() { Some(left.try_into()?) } else { None };
+        let mut ready = [PollFd::new(&output, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
+        poll(&mut ready, wait.as_ref())?;
+        let [has_output, has_ended] = ready.map(|pipe| !pipe.revents().is_empty());
+        if has_ended {
+            // All that the shell itself printed is here; what others print goes on.
+            let rest = rustix::io::ioctl_fionread(&output)?;
+            output.by_ref().take(rest).read_to_end(&mut kept)?;
+            break;
+        }
+        if has_output {
+            let count = output.read(&mut chunk)?;
+            kept.extend_from_slice(&chunk[..count]);
+            if kept.len() > 4 * LIMIT {
+                dropped += kept.drain(LIMIT..kept.len() - LIMIT).count();
+            }
+        }
+        if stopped.is_none() && (dropped > MOST_OUTPUT || left.is_zero()) {
+            // A group that is gone cannot be signalled, and need not be.
+            let _ = kill_process_group(group, Signal::TERM);
+            thread::sleep(GRACE);
+            let _ = kill_process_group(group, Signal::KILL);
+            stopped = Some(if left.is_zero() { "timed out" } else { "printed too much" });
+        }
+    }
+    let (seconds, status) = (start.elapsed().as_secs_f64(), waiting.join().expect("no panic")?);
+    // Whoever still prints would stop or die if nobody took it.
+    thread::spawn(move || copy(&mut output, &mut sink()));
+    let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT, dropped);
+    let text = if text.trim().is_empty() { "(no output)" } else { &*text };
+    let how = stopped.map(|how| format!("{how}, ended after {seconds:.1} seconds"));
+    let how = how.unwrap_or_else(|| status.to_string().replace("status:", "code"));
+    ensure!(status.success() && stopped.is_none(), "{how}\n{text}");
+    Ok(text.to_owned())
+}
+
+/// Ends every command of this run and what it left behind. After this no command starts.
+pub fn sweep() {
+    let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    for group in &*groups {
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+    mem::forget(groups);
+}

@@ -1,0 +1,427 @@
+//! The lead and its children: what each sees, and what crosses between them.
+
+mod common;
+
+use common::{Scenario, assert_holds, calls, delegates, raw, reply, text};
+use serde_json::{Value, json};
+
+const ROLE: &str = "description = \"finds bugs in diffs\"\nprompt = \"Look closely.\"\n";
+
+/// A10
+#[test]
+fn a_child_starts_with_two_messages_and_nothing_of_the_leads() {
+    let run = Scenario::new([delegates("tester", "just the part"), text("ok"), text("all done")])
+        .args(&["PARENT-TASK-WORDS"])
+        .file("memory/agent_memory.md", "## old\nSENTINEL-MEM\n")
+        .run();
+    run.answered("all done").asked(3);
+    assert_holds(run.system(1), &["SENTINEL-MEM"]);
+    let child = run.request(2);
+    assert_eq!(child["messages"].as_array().unwrap().len(), 2);
+    assert!(run.system(2).starts_with("You are a tester"), "{}", run.system(2));
+    assert_eq!(child["messages"][1], json!({ "role": "user", "content": "just the part" }));
+    let sent = child.to_string();
+    assert!(!sent.contains("SENTINEL-MEM") && !sent.contains("PARENT-TASK-WORDS"), "{sent}");
+    assert_eq!(run.tool("p1"), "ok");
+}
+
+#[test]
+fn lead_and_child_are_told_where_they_work() {
+    let run = Scenario::new([delegates("tester", "t"), text("ok"), text("all done")]).run();
+    let folder = run.dir.path().canonicalize().unwrap();
+    for system in [run.system(1), run.system(2)] {
+        assert_holds(
+            system,
+            &[&format!("Working directory: {}", folder.display()), "System: ", "Date: 20"],
+        );
+    }
+    // E06: the schema and the child's prompt say what is handed over and what comes back.
+    let tools = run.request(1)["tools"].to_string();
+    assert_holds(&tools, &["starts fresh", "only `task`", "one text", "cannot ask back"]);
+    assert_holds(run.system(2), &["one task", "last message", "by itself"]);
+}
+
+/// A09
+#[test]
+fn a_child_cannot_delegate() {
+    let nested = calls("c1", "subagent", json!({ "role": "nested", "task": "t2" }));
+    let run =
+        Scenario::new([delegates("tester", "t"), nested, text("child done"), text("all done")])
+            .run();
+    run.answered("all done").asked(4);
+    assert_eq!(run.offered(1), ["read", "write", "edit", "glob", "grep", "bash", "subagent"]);
+    assert_eq!(run.offered(2), ["read", "write", "edit", "glob", "grep", "bash"]);
+    assert!((1..=4).all(|number| !run.system(number).contains("nested")));
+    assert_holds(
+        &run.tool("c1"),
+        &["Error: ", "sub-agents cannot start sub-agents", "read, write"],
+    );
+}
+
+#[test]
+fn a_child_that_starts_the_program_itself_is_refused() {
+    let command = format!(
+        "env -u OPENAI_API_KEY {} --version; {0} hello",
+        env!("CARGO_BIN_EXE_agent-subagent")
+    );
+    let run =
+        Scenario::new([calls("a", "bash", json!({ "command": command })), text("all done")]).run();
+    run.answered("all done").asked(2);
+    assert_holds(&run.tool("a"), &["exit code 2", "cannot start another"]);
+}
+
+/// A01, and the last line of A03's kind: nothing was ever said.
+#[test]
+fn a_child_without_a_text_is_no_summary() {
+    let run = Scenario::new([delegates("tester", "t"), text(""), text("all done")]).run();
+    run.answered("all done").asked(3);
+    assert_eq!(run.tool("p1"), "(no summary)");
+}
+
+/// A03
+#[test]
+fn a_report_beside_a_call_is_kept_when_the_last_message_is_empty() {
+    let beside =
+        reply("REPORT: bug on line 3".into(), &[("c1", "read", json!("{\"path\": \"a.py\"}"))]);
+    let run = Scenario::new([delegates("tester", "t"), beside, text(""), text("all done")])
+        .file("a.py", "x=1\n")
+        .run();
+    run.answered("all done").asked(4);
+    assert_eq!(run.tool("p1"), "REPORT: bug on line 3");
+}
+
+/// A04
+#[test]
+fn what_a_child_found_survives_its_turn_limit() {
+    let step =
+        reply("found: key K42".into(), &[("c", "bash", json!("{\"command\": \"echo step\"}"))]);
+    let replies = [
+        vec![delegates("tester", "t")],
+        vec![step; 9],
+        vec![text("partial report"), text("all done")],
+    ];
+    let run = Scenario::new(replies.concat()).args(&["-n", "10", "do the task"]).run();
+    run.answered("all done").asked(12);
+    let told = run.tool("p1");
+    assert!(told.starts_with("(subagent reached turn limit)"), "{told}");
+    assert_holds(&told, &["10", "ncomplete", "partial report"]);
+    assert!(run.offered(11).is_empty(), "the last turn offers no tools");
+    assert_holds(&run.request(11)["messages"].to_string(), &["last turn"]);
+}
+
+/// A06
+#[test]
+fn a_lead_at_its_turn_limit_is_no_success() {
+    let step = calls("c", "bash", json!({ "command": "true" }));
+    let run = Scenario::new([step]).args(&["--max-turns", "10", "do the task"]).run();
+    assert_eq!((run.code, run.stdout.as_str()), (3, ""));
+    run.asked(10);
+    assert_holds(&run.stderr, &["turn limit", "10"]);
+    assert_eq!(run.memory(), "");
+}
+
+#[test]
+fn a_lead_at_its_turn_limit_leaves_what_it_could_say() {
+    let step = calls("c", "bash", json!({ "command": "true" }));
+    let run = Scenario::new([vec![step; 9], vec![text("half done")]].concat())
+        .args(&["-n10", "do the task"])
+        .run();
+    assert_eq!((run.code, run.stdout.as_str()), (3, "half done\n"));
+    assert_holds(&run.memory(), &["**Result:** (incomplete) half done\n"]);
+}
+
+/// A07
+#[test]
+fn a_child_whose_request_is_refused_does_not_end_the_run() {
+    let body = json!({ "error": { "message": "bad field zeta", "type": "invalid_request_error" } });
+    let run = Scenario::new([
+        delegates("tester", "t"),
+        raw(400, body.to_string()),
+        text("parent decided"),
+    ])
+    .run();
+    run.answered("parent decided").asked(3);
+    assert_holds(&run.tool("p1").to_lowercase(), &["error", "400", "bad field zeta"]);
+}
+
+/// A11
+#[test]
+fn one_failed_child_does_not_stop_the_next() {
+    let both = reply(
+        Value::Null,
+        &[
+            ("p1", "subagent", json!("{\"role\": \"one\", \"task\": \"t1\"}")),
+            ("p2", "subagent", json!("{\"role\": \"two\", \"task\": \"t2\"}")),
+        ],
+    );
+    let no = raw(401, json!({ "error": { "message": "nope" } }).to_string());
+    let run = Scenario::new([both, no, text("second ok"), text("all done")])
+        .args(&["--jobs", "1", "do the task"])
+        .run();
+    run.answered("all done").asked(4);
+    let messages = run.request(4)["messages"].as_array().unwrap();
+    let ids: Vec<_> =
+        messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(ids, ["p1", "p2"]);
+    assert!(run.tool("p1").starts_with("Error: "), "{}", run.tool("p1"));
+    assert_eq!(run.tool("p2"), "second ok");
+}
+
+/// A12
+#[test]
+fn a_huge_report_reaches_the_lead_cut_once() {
+    let long = format!("HEAD{}TAIL", "é".repeat(150_000));
+    let run = Scenario::new([delegates("tester", "t"), text(&long), text("all done")]).run();
+    run.answered("all done").asked(3);
+    let told = run.tool("p1");
+    assert!(
+        told.len() < 60_000 && told.starts_with("HEAD") && told.ends_with("TAIL"),
+        "{}",
+        told.len()
+    );
+    assert_eq!(told.matches("left out").count(), 1);
+    let left_out: usize =
+        told.split("[... ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let note = format!("\n[... {left_out} bytes left out ...]\n");
+    assert_eq!(told.len() - note.len() + left_out, long.len());
+}
+
+#[test]
+fn a_role_and_a_task_must_say_something() {
+    for (role, task) in [("", "t"), (" ", "t"), ("tester", ""), ("tester", "\n")] {
+        let run = Scenario::new([delegates(role, task), text("all done")]).run();
+        run.answered("all done").asked(2);
+        assert_holds(&run.tool("p1"), &["Error: ", "empty"]);
+    }
+}
+
+/// A13
+#[test]
+fn a_preset_with_a_mistake_stops_the_start() {
+    let valid = "description = \"x\"\nprompt = \"y\"\n";
+    let mistakes = [
+        ("description = \"reviews\nprompt = \"x\"\n".to_owned(), 1, "string"),
+        (format!("{valid}promt = \"x\"\n"), 3, "expected one of"),
+        (format!("{valid}tools = \"bash\"\n"), 3, "sequence"),
+        (format!("{valid}tools = [\"bsh\"]\n"), 3, "read, write, edit, glob, grep, bash"),
+        (format!("{valid}max_turns = 9\n"), 3, "10 to 30"),
+        (format!("{valid}max_turns = 31\n"), 3, "10 to 30"),
+        (format!("{valid}max_turns = \"many\"\n"), 3, "expected u32"),
+    ];
+    for (content, line, allowed) in mistakes {
+        let run = Scenario::new([text("never")]).file("roles/reviewer.toml", &content).run();
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{content}");
+        run.asked(0);
+        assert_holds(&run.stderr, &["roles/reviewer.toml", allowed]);
+        let lines = [format!("line {line}"), format!(":{line}:")];
+        assert!(lines.iter().any(|line| run.stderr.contains(line)), "{}", run.stderr);
+    }
+    let missing = Scenario::new([]).file("roles/reviewer.toml", "prompt = \"x\"\n").run();
+    assert_eq!(missing.code, 2);
+    assert_holds(&missing.stderr, &["roles/reviewer.toml", "description"]);
+}
+
+/// A15
+#[test]
+fn the_lead_sees_which_presets_there_are_and_what_for() {
+    let run = Scenario::new([text("all done")]).file("roles/reviewer.toml", ROLE).run();
+    run.answered("all done").asked(1);
+    let tools = run.request(1)["tools"].as_array().unwrap();
+    let subagent = tools.last().unwrap()["function"]["description"].as_str().unwrap();
+    assert_holds(subagent, &["reviewer: finds bugs in diffs", "backend: ", "tester: "]);
+    assert_eq!(subagent.matches("reviewer: ").count(), 1, "the shipped one is overridden");
+}
+
+/// A17
+#[test]
+fn roles_and_tasks_may_be_in_any_language_and_long() {
+    let task = "写页面".repeat(900);
+    let run = Scenario::new([delegates("前端工程师", &task), text("好"), text("all done")])
+        .file("roles/前端工程师.toml", "description = \"页面\"\nprompt = \"SENTINEL-前端\"\n")
+        .run();
+    run.answered("all done").asked(3);
+    assert!(
+        run.system(2).starts_with("You are a 前端工程师.\n\nSENTINEL-前端"),
+        "{}",
+        run.system(2)
+    );
+    assert_eq!(run.request(2)["messages"][1]["content"], task);
+}
+
+#[test]
+fn a_presets_model_turns_and_tools_are_honoured() {
+    let preset = "name = \"careful reader\"\ndescription = \"d\"\nprompt = \"p\"\nmodel = \"small\"\nmax_turns = 11\ntools = [\"read\", \"grep\"]\n";
+    let write = calls("c1", "write", json!({ "path": "x", "content": "1" }));
+    let run = Scenario::new(
+        [vec![delegates("Reader", "t")], vec![write; 10], vec![text("cut"), text("all done")]]
+            .concat(),
+    )
+    .file("roles/reader.toml", preset)
+    .run();
+    run.answered("all done").asked(13);
+    assert!(run.system(2).starts_with("You are a careful reader.\n\np\n"), "{}", run.system(2));
+    assert_eq!(run.request(2)["model"], "small");
+    assert_eq!(run.request(13)["model"], "test-model");
+    assert_eq!(run.offered(2), ["read", "grep"]);
+    assert_holds(&run.tool("c1"), &["Error: ", "write", "your tools are: read, grep"]);
+    assert!(!run.dir.path().join("x").exists());
+    assert_holds(&run.tool("p1"), &["(subagent reached turn limit)", "11"]);
+}
+
+#[test]
+fn a_preset_is_found_by_file_or_name_and_never_by_path() {
+    let preset = "name = \"Careful Reader\"\ndescription = \"d\"\nprompt = \"SENTINEL\"\n";
+    for (role, found) in [
+        ("reader", true),
+        ("READER", true),
+        (" careful reader ", true),
+        ("../roles/reader", false),
+        ("./reader.toml", false),
+    ] {
+        let run = Scenario::new([delegates(role, "t"), text("ok"), text("all done")])
+            .file("roles/reader.toml", preset)
+            .run();
+        run.answered("all done");
+        assert_eq!(run.system(2).contains("SENTINEL"), found, "{role}: {}", run.system(2));
+        if !found {
+            assert!(
+                run.system(2).starts_with(&format!("You are a {role}.\n")),
+                "{}",
+                run.system(2)
+            );
+            assert_holds(&run.stderr, &["has no preset; there are architect, backend, "]);
+        }
+    }
+}
+
+#[test]
+fn presets_come_from_the_project_the_person_and_the_binary() {
+    let role = |text: &str| format!("description = \"{text}\"\nprompt = \"p\"\n");
+    let listed = |scenario: Scenario| scenario.args(&["--list-roles"]).run();
+    let setup = || {
+        Scenario::new([])
+            .file("cfg/agent-subagent/roles/tester.toml", role("FROM-PERSON"))
+            .file("cfg/agent-subagent/roles/mine.toml", role("MINE"))
+            .file("roles/mine.toml", role("FROM-PROJECT"))
+            .file("roles/README.md", "not a preset")
+            .file("roles/.#mine.toml", "an editor's = copy")
+            .file("roles/notes.bin", [0xff, 0xfe])
+            .folder("roles/old.toml.d")
+    };
+    let run = setup();
+    let config = run.dir.path().join("cfg");
+    let run = listed(run.env("XDG_CONFIG_HOME", config.to_str()));
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_holds(
+        &run.stdout,
+        &[
+            "tester: FROM-PERSON (",
+            "mine: FROM-PROJECT (roles/mine.toml)",
+            "backend: ",
+            "(built in)",
+        ],
+    );
+    assert!(!run.stdout.contains("MINE"), "{}", run.stdout);
+    let other = Scenario::new([])
+        .file("elsewhere/tester.toml", role("OTHER"))
+        .args(&["--roles", "elsewhere", "--list-roles"])
+        .run();
+    assert_holds(&other.stdout, &["tester: OTHER (elsewhere/tester.toml)"]);
+    let none = Scenario::new([]).args(&["--roles", "nowhere", "--list-roles"]).run();
+    assert_eq!(none.code, 2);
+    assert_holds(&none.stderr, &["nowhere"]);
+}
+
+/// A19
+#[test]
+fn progress_shows_who_does_what_and_stdout_stays_clean() {
+    let run = Scenario::new([
+        delegates("tester", "check the parser"),
+        calls("c1", "bash", json!({ "command": "echo hi; exit 4" })),
+        text("child report"),
+        text("FINAL"),
+    ])
+    .run();
+    run.answered("FINAL").asked(4);
+    let lines: Vec<_> = run.stderr.lines().collect();
+    assert_holds(lines[0], &["lead 1/20 subagent tester"]);
+    assert_holds(lines[1], &["tester#1", "starts: check the parser"]);
+    assert_eq!(lines[2], "tester#1 1/20 bash echo hi; exit 4");
+    assert_holds(lines[3], &["tester#1 1/20 bash failed: exit code 4"]);
+    assert!(
+        lines[4].starts_with("tester#1 2/20 ends, ") && lines[4].ends_with(" s"),
+        "{}",
+        lines[4]
+    );
+    assert_eq!(lines.len(), 5);
+}
+
+/// A22
+#[test]
+fn a_long_memory_is_shown_from_its_newest_whole_entries() {
+    let entry = |number| {
+        format!(
+            "\n## 2026-01-01 00:00:00\n**Task:** task {number} begins\n**Result:** result {number}\nends {number}.\n"
+        )
+    };
+    let memory: String = (1..=3000).map(entry).collect();
+    let run = Scenario::new([text("all done")]).file("memory/agent_memory.md", &memory).run();
+    run.answered("all done").asked(1);
+    let system = run.system(1);
+    assert_holds(
+        system,
+        &["older entries are left out", "task 3000 begins\n**Result:** result 3000\nends 3000."],
+    );
+    assert!(!system.contains("task 1 begins") && system.len() < 60_000, "{}", system.len());
+    let shown = system.split("left out").nth(1).unwrap();
+    assert!(shown.split_once('\n').unwrap().1.starts_with("## "), "{shown}");
+    assert!(shown.len() > 7_000 && shown.len() < 9_000, "{}", shown.len());
+    let after = run.memory();
+    assert!(after.starts_with(&memory) && after.len() > memory.len());
+}
+
+/// A24
+#[test]
+fn a_memory_that_cannot_be_written_costs_a_warning() {
+    let run = Scenario::new([text("ANSWER")]).folder("memory/agent_memory.md").run();
+    run.answered("ANSWER").asked(1);
+    assert_holds(&run.stderr, &["warning: ", "memory/agent_memory.md"]);
+}
+
+#[test]
+fn an_entry_has_three_lines_and_cannot_fake_another() {
+    let task = format!("say\n## 2000-01-01 fake\n{}", "长".repeat(2000));
+    let run = Scenario::new([text("done\n## fake result")]).args(&[&task]).run();
+    let memory = run.memory();
+    assert_eq!(memory.lines().filter(|line| line.starts_with("## ")).count(), 1, "{memory}");
+    let lines: Vec<_> = memory.lines().collect();
+    assert_eq!(lines[0], "");
+    let stamp = lines[1].strip_prefix("## ").unwrap();
+    assert!(
+        stamp.len() == 19 && stamp.starts_with("20") && stamp.as_bytes()[10] == b' ',
+        "{stamp}"
+    );
+    assert_eq!((lines[2], lines[3]), ("**Task:** say", " ## 2000-01-01 fake"));
+    assert_holds(&memory, &["bytes left out", "**Result:** done\n ## fake result\n"]);
+    assert!(memory.len() < 2400, "{}", memory.len());
+}
+
+#[test]
+fn no_memory_is_neither_read_nor_written() {
+    let run = Scenario::new([text("ok")])
+        .file("memory/agent_memory.md", "## old\nSENTINEL\n")
+        .args(&["--no-memory", "do the task"])
+        .run();
+    assert!(!run.system(1).contains("SENTINEL"));
+    assert_eq!(run.memory(), "## old\nSENTINEL\n");
+    let run = Scenario::new([text("ok")]).args(&["--no-memory", "do the task"]).run();
+    assert!(!run.dir.path().join("memory").exists());
+}
+
+#[test]
+fn a_run_without_an_answer_leaves_no_entry() {
+    let refused = || raw(401, json!({ "error": { "message": "no" } }).to_string());
+    let said = reply("I will look.".into(), &[("a", "bash", json!("{\"command\": \"true\"}"))]);
+    let run = Scenario::new([said, refused()]).run();
+    assert_eq!((run.code, run.stdout.as_str(), run.memory().as_str()), (1, "", ""));
+}

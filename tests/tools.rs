@@ -1,0 +1,384 @@
+//! The six plain tools on real files and real shells, inside walls that the kernel keeps.
+
+mod common;
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use agent_subagent::tools::schema;
+use common::{Run, Scenario, assert_holds, calls, text};
+use serde_json::{Value, json};
+
+/// A run in which the lead makes these calls, one a turn; their ids are 0, 1, 2 …
+fn calling(list: &[(&str, Value)]) -> Scenario {
+    let one = |(id, (name, arguments)): (usize, &(&str, Value))| {
+        calls(&id.to_string(), name, arguments.clone())
+    };
+    Scenario::new(list.iter().enumerate().map(one).chain([text("all done")]))
+}
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash", json!({ "command": command }))
+}
+
+#[test]
+fn schemas_and_enum_agree() {
+    // Every tool with all properties, with only the required ones, and with each required one missing.
+    let tools = schema::plain(None);
+    assert_eq!(
+        tools.iter().map(schema::name).collect::<Vec<_>>(),
+        ["read", "write", "edit", "glob", "grep", "bash"]
+    );
+    let lead = schema::lead("");
+    let fill = |parameters: &Value, keys: &[String]| -> Value {
+        let value = |key: &String| match parameters["properties"][key]["type"].as_str().unwrap() {
+            "string" => json!("true"),
+            "integer" => json!(1),
+            other => panic!("{other}"),
+        };
+        keys.iter().map(|key| (key.clone(), value(key))).collect::<serde_json::Map<_, _>>().into()
+    };
+    for tool in &lead {
+        let (name, parameters) = (schema::name(tool), &tool["function"]["parameters"]);
+        let all: Vec<_> = parameters["properties"].as_object().unwrap().keys().cloned().collect();
+        let required: Vec<String> = serde_json::from_value(parameters["required"].clone()).unwrap();
+        assert!(
+            required.iter().all(|key| all.contains(key))
+                && !tool["function"]["description"].as_str().unwrap().is_empty()
+        );
+        let run = calling(&[(name, fill(parameters, &all)), (name, fill(parameters, &required))])
+            .file("true", "true\n")
+            .run();
+        for id in ["0", "1"] {
+            assert!(!run.tool(id).contains("bad arguments"), "{name}: {}", run.tool(id));
+        }
+        for missing in &required {
+            let rest: Vec<_> = all.iter().filter(|key| *key != missing).cloned().collect();
+            let run = calling(&[(name, fill(parameters, &rest))]).run();
+            assert_holds(&run.tool("0"), &["Error: ", name, &format!("missing field `{missing}`")]);
+        }
+        for key in &all {
+            let mut wrong = fill(parameters, &all);
+            wrong[key] = json!({});
+            let run = calling(&[(name, wrong)]).run();
+            assert_holds(&run.tool("0"), &["Error: ", name, "invalid type"]);
+        }
+    }
+}
+
+#[test]
+fn a_file_is_written_read_and_edited() {
+    let run = calling(&[
+        ("write", json!({ "path": "n/e/w.txt", "content": "one\ntwo\n三\n" })),
+        ("read", json!({ "path": "n/e/w.txt" })),
+        ("read", json!({ "path": "n/e/w.txt", "offset": 2, "limit": 1 })),
+        ("read", json!({ "path": "n/e/w.txt", "offset": 9 })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "two", "new_string": "2" })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "nine", "new_string": "9" })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "e", "new_string": "E" })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "e", "new_string": "e" })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "", "new_string": "e" })),
+        ("write", json!({ "path": "n/e/w.txt", "content": "one\none\n" })),
+        ("edit", json!({ "path": "n/e/w.txt", "old_string": "one", "new_string": "1" })),
+    ])
+    .run();
+    run.answered("all done");
+    let told: Vec<_> = (0..11).map(|id| run.tool(&id.to_string())).collect();
+    assert_eq!(told[0], "wrote 12 bytes to n/e/w.txt");
+    assert_eq!(told[1], "1\tone\n2\ttwo\n3\t三\n");
+    assert_eq!(told[2], "2\ttwo\n(there is more: go on with offset 3)");
+    assert_eq!(told[3], "Error: n/e/w.txt has only 3 lines");
+    assert_eq!(told[4], "edited n/e/w.txt");
+    assert_holds(&told[5], &["Error: ", "not in n/e/w.txt", "line numbers"]);
+    assert_eq!(told[6], "edited n/e/w.txt");
+    assert_holds(&told[7], &["Error: ", "are the same"]);
+    assert_holds(&told[8], &["Error: ", "empty", "write"]);
+    assert_holds(&told[10], &["Error: ", "2 times"]);
+    assert_eq!(run.read("n/e/w.txt"), "one\none\n");
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let scenario = calling(&[
+        ("read", json!({ "path": "d" })),
+        ("read", json!({ "path": "nope" })),
+        ("read", json!({ "path": "-my file.txt" })),
+        ("read", json!({ "path": "p" })),
+        ("read", json!({ "path": "/dev/zero" })),
+        ("read", json!({ "path": "i.png" })),
+        ("read", json!({ "path": "e" })),
+        ("write", json!({ "path": "d", "content": "1" })),
+        ("write", json!({ "path": "e/g.txt", "content": "1" })),
+        ("write", json!({ "path": "p", "content": "1" })),
+        ("edit", json!({ "path": "p", "old_string": "1", "new_string": "2" })),
+    ]);
+    let scenario = scenario
+        .folder("d")
+        .file("-my file.txt", "ok-content\n")
+        .file("i.png", b"\x89PNG\r\n\x1a\n\0\0")
+        .file("e", "");
+    assert!(Command::new("mkfifo").arg(scenario.dir.path().join("p")).status().unwrap().success());
+    let run = scenario.run();
+    for (id, part) in [
+        (0, "directory"),
+        (1, "No such file"),
+        (3, "not a regular file"),
+        (4, "not a regular file"),
+        (5, "binary, 10 bytes"),
+        (7, "cannot write"),
+        (8, "cannot write"),
+        (9, "not a regular file"),
+        (10, "not a regular file"),
+    ] {
+        let told = run.tool(&id.to_string());
+        assert!(
+            told.starts_with("Error: ") && (told.contains(part) || told.contains("regular file")),
+            "{id}: {told}"
+        );
+    }
+    assert_eq!(
+        (run.tool("2").as_str(), run.tool("6").as_str()),
+        ("1\tok-content\n", "(e is empty)")
+    );
+}
+
+#[test]
+fn a_long_file_comes_in_pieces_that_add_up() {
+    let lines: Vec<_> =
+        (1..=5000).map(|number| format!("line {number} {}", "x".repeat(20))).collect();
+    let content = lines.join("\n");
+    let first = calling(&[("read", json!({ "path": "f" }))]).file("f", &content).run().tool("0");
+    assert!(first.len() <= 30_000 && !first.contains("left out"), "{}", first.len());
+    let next: usize =
+        first.rsplit("offset ").next().unwrap().trim_end_matches(')').parse().unwrap();
+    let second = calling(&[("read", json!({ "path": "f", "offset": next }))])
+        .file("f", &content)
+        .run()
+        .tool("0");
+    assert!(first.contains(&format!("\n{}\tline {} ", next - 1, next - 1)));
+    assert!(second.starts_with(&format!("{next}\tline {next} ")), "{}", second.split_at(40).0);
+    let one =
+        calling(&[("read", json!({ "path": "f" }))]).file("f", "y".repeat(90_000)).run().tool("0");
+    assert!(one.starts_with("1\tyyy") && one.contains("left out") && one.len() <= 30_000);
+}
+
+#[test]
+fn a_write_keeps_mode_links_and_line_ends() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scenario = calling(&[
+        ("edit", json!({ "path": "s.sh", "old_string": "hello", "new_string": "hello2" })),
+        ("write", json!({ "path": "l.txt", "content": "new\n" })),
+        ("edit", json!({ "path": "w.txt", "old_string": "one\ntwo", "new_string": "ONE\nTWO" })),
+        ("write", json!({ "path": "fresh.txt", "content": "" })),
+        bash("umask; stat -c %a fresh.txt; touch touched; stat -c %a touched"),
+    ]);
+    let scenario = scenario
+        .file("s.sh", "\u{feff}echo hello\n")
+        .file("real/t.txt", "old\n")
+        .file("w.txt", "one\r\ntwo\r\nthree\r\n");
+    let path = |name: &str| scenario.dir.path().join(name);
+    fs::set_permissions(path("s.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("real/t.txt", path("l.txt")).unwrap();
+    let run = scenario.run();
+    let path = |name: &str| run.dir.path().join(name);
+    assert_eq!(run.read("s.sh"), "\u{feff}echo hello2\n");
+    assert_eq!(fs::metadata(path("s.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert!(path("l.txt").is_symlink() && run.read("real/t.txt") == "new\n");
+    assert_eq!(run.read("w.txt"), "ONE\r\nTWO\r\nthree\r\n");
+    let modes: Vec<_> = run.tool("4").lines().skip(1).map(str::to_owned).collect();
+    assert_eq!(modes[0], modes[1], "a new file has the mode that any program's has");
+    let names: Vec<_> =
+        fs::read_dir(run.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        names.iter().all(|name| !name.to_string_lossy().contains("tmp")),
+        "nothing is left over: {names:?}"
+    );
+}
+
+#[test]
+fn bash_gives_both_streams_in_order_and_ends_with_its_shell() {
+    let start = Instant::now();
+    let run = calling(&[
+        bash("echo a; echo b >/dev/stderr; echo c"),
+        bash("sleep 300 & echo started"),
+        bash("(while :; do echo survivor; done) & echo spammed"),
+        bash("cat; echo after"),
+        bash("read x </dev/tty; echo no terminal"),
+        bash("exit 3"),
+        bash("kill -9 $$"),
+        bash("exec >/dev/null 2>&1; sleep 0.1"),
+    ])
+    .run();
+    run.answered("all done");
+    assert_eq!(run.tool("0"), "a\nb\nc\n");
+    assert_eq!(run.tool("1"), "started\n");
+    assert_holds(&run.tool("2"), &["spammed\n"]);
+    assert_eq!(run.tool("3"), "after\n");
+    assert_holds(&run.tool("4"), &["no terminal"]);
+    assert_eq!(run.tool("5"), "Error: exit code 3\n(no output)");
+    assert_holds(&run.tool("6"), &["Error: signal: 9"]);
+    assert_eq!(run.tool("7"), "(no output)");
+    assert!(start.elapsed() < Duration::from_secs(59), "no call waited for what it left behind");
+}
+
+#[test]
+fn a_command_over_its_time_is_ended_with_what_it_printed() {
+    let command = "echo first; bash -c 'trap \"\" TERM; sleep 300'; echo never";
+    let run = calling(&[("bash", json!({ "command": command, "timeout": 1 }))]).run();
+    let told = run.tool("0");
+    assert_holds(&told, &["Error: timed out", "after 1.", "seconds", "\nfirst\n"]);
+    assert!(!told.contains("never"));
+}
+
+#[test]
+fn long_output_keeps_its_head_and_its_end() {
+    let run = calling(&[
+        bash("echo FIRST; seq 1 200000; echo 'LAST: compile error'; exit 2"),
+        bash("head -c 300000000 /dev/zero | tr '\\0' x; echo; echo END"),
+        bash("printf 'a\\000b\\377\\033[31mred\\033[0m'"),
+        bash("for i in $(seq 20000); do printf '中'; done"),
+    ])
+    .run();
+    let told = run.tool("0");
+    assert_holds(
+        &told,
+        &["Error: exit code 2\nFIRST\n1\n2\n", "bytes left out", "\n200000\nLAST: compile error\n"],
+    );
+    assert_eq!(told.matches("left out").count(), 1);
+    assert!((0..4).all(|id| run.tool(&id.to_string()).len() <= 30_100));
+    assert_holds(&run.tool("1"), &["bytes left out", "x\nEND\n"]);
+    assert_eq!(run.tool("2"), "ab\u{fffd}red");
+    let cut = run.tool("3");
+    assert!(cut.starts_with('中') && cut.ends_with('中') && !cut.contains('\u{fffd}'));
+}
+
+#[test]
+fn search_agrees_with_grep_and_find() {
+    let scenario = calling(&[
+        ("grep", json!({ "pattern": "ne+dle" })),
+        ("glob", json!({ "pattern": "**/*.rs" })),
+        ("glob", json!({ "pattern": "*.rs" })),
+        ("glob", json!({ "pattern": "src/*" })),
+        ("grep", json!({ "pattern": "needle", "path": "node_modules" })),
+        ("grep", json!({ "pattern": "--release" })),
+        ("grep", json!({ "pattern": "x'; touch pwned; echo '" })),
+        ("grep", json!({ "pattern": "(" })),
+        ("grep", json!({ "pattern": "x", "path": "nowhere" })),
+        ("glob", json!({ "pattern": "nowhere/*" })),
+        ("glob", json!({ "pattern": "**/*.none" })),
+    ]);
+    let scenario = scenario
+        .file("a.rs", "needle\nno\nneeedle é\n")
+        .file("src/b c.rs", "x needle\n")
+        .file("src/-d.rs", "use --release\n")
+        .file("src/deep/é.rs", "needle\n")
+        .file(".hidden/h.rs", "needle\n")
+        .file("bin", b"needle\0")
+        .file("node_modules/p/m.js", "needle\n")
+        .file("target/t.rs", "needle\n");
+    std::os::unix::fs::symlink(".", scenario.dir.path().join("loop")).unwrap();
+    std::os::unix::fs::symlink("nowhere-at-all", scenario.dir.path().join("dead.rs")).unwrap();
+    let real = |run: &Run, command: &str| {
+        let output = Command::new("bash")
+            .arg("-c")
+            .arg(command)
+            .current_dir(run.dir.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut lines: Vec<_> =
+            text.lines().map(|line| line.trim_start_matches("./").to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    let run = scenario.args(&["--no-memory", "look"]).run();
+    let sorted = |id: &str| {
+        let mut lines: Vec<_> = run.tool(id).lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let skip = "--exclude-dir=node_modules --exclude-dir=target --exclude-dir=.git";
+    assert_eq!(sorted("0"), real(&run, &format!("grep -rnIE {skip} 'ne+dle' .")));
+    assert_eq!(sorted("1"), real(&run, "find . -name '*.rs' -type f -not -path './target/*'"));
+    assert_eq!(run.tool("2"), "a.rs");
+    assert_eq!(sorted("3"), real(&run, "find src -maxdepth 1 -type f"));
+    assert_eq!(run.tool("4"), "node_modules/p/m.js:1:needle");
+    assert_eq!(run.tool("5"), "src/-d.rs:1:use --release");
+    assert_eq!(run.tool("6"), "no matches");
+    assert_holds(&run.tool("7"), &["Error: ", "unclosed group"]);
+    assert_holds(&run.tool("8"), &["Error: ", "nowhere"]);
+    assert_holds(&run.tool("9"), &["Error: ", "nowhere"]);
+    assert_eq!(run.tool("10"), "no matches");
+    assert!(!run.dir.path().join("pwned").exists());
+}
+
+#[test]
+fn many_hits_are_counted_not_shown() {
+    let run =
+        calling(&[("grep", json!({ "pattern": "hit" }))]).file("f", "hit\n".repeat(500)).run();
+    let told = run.tool("0");
+    assert_eq!(told.lines().count(), 201);
+    assert_holds(&told, &["f:200:hit\n", "(300 more: narrow"]);
+}
+
+#[test]
+fn nothing_is_written_outside_the_walls() {
+    let outside =
+        tempfile::Builder::new().prefix("outside").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let kept = outside.path().join("kept");
+    fs::write(&kept, "precious\n").unwrap();
+    let shown = kept.display();
+    let attempts = || {
+        calling(&[
+            ("write", json!({ "path": kept, "content": "gone" })),
+            ("edit", json!({ "path": kept, "old_string": "precious", "new_string": "gone" })),
+            bash(&format!(
+                "echo gone > {shown}; : > {shown}; rm -f {shown}; mv {shown} x; truncate -s 0 {shown}; mkdir {shown}.d; ln {shown} hard; true"
+            )),
+            bash(&format!(
+                "setsid bash -c 'echo gone > {shown}'; python3 -c 'open(\"{shown}\", \"w\")' 2>/dev/null; cat {shown}"
+            )),
+            bash(
+                "echo in > inside.txt && echo tmp > $(mktemp) && echo null > /dev/null && echo fine",
+            ),
+        ])
+    };
+    let run = attempts().run();
+    run.answered("all done");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "precious\n");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+    assert_holds(&run.tool("0"), &["Error: ", &shown.to_string(), "--allow-write"]);
+    assert_holds(&run.tool("3"), &["precious"]);
+    assert_eq!(run.tool("4"), "fine\n");
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+
+    let folder = outside.path().to_str().unwrap();
+    let run = attempts().args(&["--allow-write", folder, "do it"]).run();
+    assert_holds(&run.tool("0"), &["wrote 4 bytes"]);
+    fs::write(&kept, "precious\n").unwrap();
+    let run = attempts().args(&["--no-sandbox", "do it"]).run();
+    assert_holds(&run.tool("0"), &["wrote 4 bytes"]);
+}
+
+#[test]
+fn files_of_the_person_may_lie_outside_the_walls() {
+    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let [memory, record] =
+        ["deep/memory.md", "run.jsonl"].map(|name| outside.path().join(name).display().to_string());
+    let run = Scenario::new([text("ok")])
+        .args(&["--memory", &memory, "--record", &record, "do it"])
+        .run();
+    run.answered("ok");
+    assert_holds(&fs::read_to_string(memory).unwrap(), &["**Result:** ok"]);
+    assert_eq!(fs::read_to_string(record).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn a_command_has_neither_the_key_nor_a_way_to_our_memory() {
+    let run = calling(&[bash(
+        "echo ${OPENAI_API_KEY-none} $AGENT_SUBAGENT_RUN; stat -c %U /proc/$PPID/environ",
+    )])
+    .run();
+    assert_holds(&run.tool("0"), &["none "]);
+}

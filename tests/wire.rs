@@ -1,0 +1,302 @@
+//! What goes over the wire, and what comes back that a server should not have sent.
+
+mod common;
+
+use common::{Scenario, assert_holds, call, calls, message_reply, raw, reply, text};
+use serde_json::{Value, json};
+
+fn bash(command: &str) -> Value {
+    json!({ "command": command }).to_string().into()
+}
+
+/// B44
+#[test]
+fn a_request_holds_nothing_that_a_server_could_refuse() {
+    let run = Scenario::new([text("all done")]).run();
+    run.answered("all done").asked(1);
+    let keys: Vec<_> = run.request(1).as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["model", "messages", "tools"]);
+    assert_eq!(run.requests[0].path, "/v1/chat/completions");
+    assert_eq!(run.requests[0].headers["authorization"], "Bearer sk-test");
+    assert_eq!(run.requests[0].headers["content-type"], "application/json");
+}
+
+#[test]
+fn no_key_is_sent_where_there_is_none() {
+    let run = Scenario::new([text("all done")]).env("OPENAI_API_KEY", None).run();
+    run.answered("all done").asked(1);
+    assert!(!run.requests[0].headers.contains_key("authorization"));
+}
+
+#[test]
+fn blanks_around_key_url_and_final_slashes_do_no_harm() {
+    let run = Scenario::new([text("all done")])
+        .env("OPENAI_API_KEY", Some(" sk-test\r\n"))
+        .env("OPENAI_BASE_URL", Some(" <server>/v1//\n"))
+        .run();
+    run.answered("all done").asked(1);
+    assert_eq!(run.requests[0].path, "/v1/chat/completions");
+    assert_eq!(run.requests[0].headers["authorization"], "Bearer sk-test");
+}
+
+/// B07
+#[test]
+fn an_extra_argument_is_ignored() {
+    let say = calls("a", "bash", json!({ "command": "echo hi", "description": "says hi" }));
+    let run = Scenario::new([say, text("all done")]).run();
+    run.answered("all done").asked(2);
+    assert_eq!(run.tool("a"), "hi\n");
+}
+
+/// B13
+#[test]
+fn calls_run_whatever_the_finish_reason() {
+    let message = json!({ "role": "assistant", "content": null, "tool_calls": [call("a", "bash", &bash("echo ran"))] });
+    let stop = raw(
+        200,
+        json!({ "choices": [{ "message": message, "finish_reason": "stop" }] }).to_string(),
+    );
+    let run = Scenario::new([stop, text("all done")]).run();
+    run.answered("all done").asked(2);
+    assert_eq!(run.tool("a"), "ran\n");
+}
+
+/// B14
+#[test]
+fn empty_lists_of_calls_are_no_calls() {
+    for none in [json!([]), Value::Null] {
+        let message = json!({ "role": "assistant", "content": "FINAL", "tool_calls": none,
+            "function_call": null, "refusal": null });
+        Scenario::new([message_reply(message)]).run().answered("FINAL").asked(1);
+    }
+}
+
+/// B17
+#[test]
+fn a_silent_command_is_answered_and_null_content_is_kept() {
+    let run =
+        Scenario::new([calls("a", "bash", json!({ "command": "true" })), text("all done")]).run();
+    run.answered("all done").asked(2);
+    assert_eq!(run.tool("a"), "(no output)");
+    let messages = run.request(2)["messages"].as_array().unwrap();
+    assert!(messages[0]["content"].is_string() && messages[1]["content"].is_string());
+    assert_eq!(messages[2]["content"], Value::Null);
+}
+
+/// B18, B19, B22
+#[test]
+fn the_models_message_goes_back_as_it_came() {
+    let mut one = call("a", "bash", &bash("true"));
+    one["extra_content"] = json!({ "google": { "thought_signature": "SIG==" } });
+    let sent = json!({ "role": "assistant", "content": null, "reasoning_content": "let me think",
+        "tool_calls": [one], "x_new_field": { "empty": null, "list": [] } });
+    let run = Scenario::new([message_reply(sent.clone()), text("all done")]).run();
+    run.answered("all done").asked(2);
+    assert_eq!(run.request(2)["messages"][2], sent, "nested blanks stay too");
+
+    let padded = json!({ "role": "assistant", "content": null, "reasoning_content": null, "reasoning": "",
+        "annotations": [], "tool_calls": [call("a", "bash", &bash("true"))] });
+    let run = Scenario::new([message_reply(padded), text("all done")]).run();
+    let back: Vec<_> = run.request(2)["messages"][2].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(back, ["role", "content", "tool_calls"]);
+}
+
+/// B23
+#[test]
+fn an_unknown_tool_is_answered_with_the_known_ones() {
+    let run =
+        Scenario::new([calls("a", "read_file", json!({ "path": "x" })), text("all done")]).run();
+    run.answered("all done").asked(2);
+    let told = run.tool("a");
+    assert_holds(
+        &told,
+        &["Error: ", "unknown", "read_file", "read, write, edit, glob, grep, bash, subagent"],
+    );
+}
+
+/// B26
+#[test]
+fn every_call_of_a_reply_is_answered_in_order() {
+    let three = reply(
+        Value::Null,
+        &[
+            ("1", "read", json!("{\"path\": \"a\"}")),
+            ("2", "read", json!("{bad")),
+            ("3", "read", json!("{\"path\": \"c\"}")),
+        ],
+    );
+    let run = Scenario::new([three, text("all done")]).file("a", "AA\n").file("c", "CC\n").run();
+    run.answered("all done").asked(2);
+    let messages = run.request(2)["messages"].as_array().unwrap();
+    let ids: Vec<_> =
+        messages[3..].iter().map(|message| message["tool_call_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+    assert_eq!((run.tool("1").as_str(), run.tool("3").as_str()), ("1\tAA\n", "1\tCC\n"));
+    assert_holds(&run.tool("2"), &["Error: ", "not valid JSON"]);
+    for sent in messages[2]["tool_calls"].as_array().unwrap() {
+        let arguments = sent["function"]["arguments"].as_str().unwrap();
+        assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object(), "{arguments}");
+    }
+}
+
+/// E04
+#[test]
+fn bad_arguments_and_names_are_told_to_lead_and_child_alike() {
+    let bad = |first, second| {
+        reply(Value::Null, &[(first, "read", json!("[\"x\"]")), (second, "nope", json!("{}"))])
+    };
+    let run = Scenario::new([
+        common::delegates("tester", "t"),
+        bad("c1", "c2"),
+        text("child ok"),
+        bad("a1", "a2"),
+        text("all done"),
+    ])
+    .run();
+    run.answered("all done").asked(5);
+    for id in ["c1", "a1"] {
+        assert_holds(&run.tool(id), &["Error: ", "must be a JSON object"]);
+    }
+    for id in ["c2", "a2"] {
+        assert_holds(
+            &run.tool(id),
+            &["Error: ", "unknown tool nope", "read, write, edit, glob, grep, bash"],
+        );
+    }
+}
+
+#[test]
+fn missing_empty_and_repeated_ids_are_mended() {
+    let mut without = call("", "read", &json!("{\"path\": \"a\"}"));
+    without.as_object_mut().unwrap().remove("id");
+    let message = json!({ "role": "assistant", "content": null, "tool_calls": [
+        without, call("", "read", &json!("{\"path\": \"b\"}")),
+        call("x", "read", &json!("{\"path\": \"a\"}")), call("x", "read", &json!("{\"path\": \"b\"}"))] });
+    let run = Scenario::new([message_reply(message), text("all done")])
+        .file("a", "AA\n")
+        .file("b", "BB\n")
+        .run();
+    run.answered("all done").asked(2);
+    let messages = run.request(2)["messages"].as_array().unwrap();
+    let given: Vec<_> =
+        messages[2]["tool_calls"].as_array().unwrap().iter().map(|call| &call["id"]).collect();
+    let answered: Vec<_> = messages[3..].iter().map(|message| &message["tool_call_id"]).collect();
+    assert_eq!(given, answered);
+    let mut unique = given.clone();
+    unique.sort_by_key(ToString::to_string);
+    unique.dedup();
+    assert_eq!(unique.len(), 4, "{given:?}");
+    let texts: Vec<_> =
+        messages[3..].iter().map(|message| message["content"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["1\tAA\n", "1\tBB\n", "1\tAA\n", "1\tBB\n"]);
+}
+
+#[test]
+fn arguments_are_read_in_every_form_that_servers_send() {
+    for arguments in
+        [json!({ "path": "a" }), json!("{\"path\": \"a\"}"), json!("\"{\\\"path\\\": \\\"a\\\"}\"")]
+    {
+        let run =
+            Scenario::new([reply(Value::Null, &[("a", "read", arguments)]), text("all done")])
+                .file("a", "AA\n")
+                .run();
+        run.answered("all done").asked(2);
+        assert_eq!(run.tool("a"), "1\tAA\n");
+        assert!(
+            run.request(2)["messages"][2]["tool_calls"][0]["function"]["arguments"].is_string()
+        );
+    }
+    for arguments in [json!(""), Value::Null, json!("{}")] {
+        let run =
+            Scenario::new([reply(Value::Null, &[("a", "bash", arguments)]), text("all done")])
+                .run();
+        assert_holds(&run.tool("a"), &["Error: ", "bash", "missing field `command`"]);
+    }
+}
+
+#[test]
+fn a_reply_of_the_wrong_shape_is_no_panic() {
+    let odd =
+        [Value::Null, json!(7), json!("x"), json!([]), json!([1]), json!({}), json!({ "a": null })];
+    for value in &odd {
+        let function = json!({ "id": "a", "type": "function", "function": value });
+        for calls in [json!([value]), json!([function]), value.clone()] {
+            for content in [value.clone(), json!("hi")] {
+                let message = json!({ "role": value, "content": content, "tool_calls": calls });
+                let run = Scenario::new([message_reply(message), text("all done")]).run();
+                assert!(run.code == 0 || run.code == 1, "{value}: {}", run.stderr);
+            }
+        }
+        let whole = json!({ "choices": value, "usage": value, "error": null });
+        assert_eq!(Scenario::new([raw(200, whole.to_string())]).run().code, 1);
+    }
+}
+
+#[test]
+fn errors_say_what_happened_where_and_what_would_help() {
+    let failed = |reply: common::Reply, parts: &[&str]| {
+        let run = Scenario::new([reply]).run();
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        run.asked(1);
+        assert_holds(&run.stderr, &["error: ", "/v1/chat/completions"]);
+        assert_holds(&run.stderr, parts);
+        assert!(run.stderr.len() < 2_000, "{}", run.stderr);
+    };
+    let error = |message: &str| json!({ "error": { "message": message } }).to_string();
+    failed(raw(401, error("Incorrect API key")), &["401", "Incorrect API key", "OPENAI_API_KEY"]);
+    failed(raw(404, error("no such model")), &["404", "no such model", "--model", "--base-url"]);
+    failed(raw(400, error("too long")), &["400", "too long"]);
+    failed(raw(200, error("overloaded")), &["overloaded"]);
+    failed(
+        raw(200, format!("<!DOCTYPE html>{}", "<p>x</p>".repeat(5000))),
+        &["not JSON", "<!DOCTYPE html>", "OPENAI_BASE_URL"],
+    );
+    failed(raw(200, ""), &["not JSON"]);
+    let mut moved = raw(308, "");
+    moved.headers.push(("location".into(), "http://127.0.0.1:9/elsewhere".into()));
+    failed(moved, &["308", "http://127.0.0.1:9/elsewhere"]);
+}
+
+#[test]
+fn a_body_without_choices_is_an_error_with_an_excerpt() {
+    for body in [
+        json!({ "id": "x", "choices": [] }),
+        json!({ "choices": [{ "message": null }] }),
+        json!([]),
+        json!("hi"),
+        Value::Null,
+    ] {
+        let run = Scenario::new([raw(200, body.to_string())]).run();
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{body}");
+        assert_holds(&run.stderr, &["no choices"]);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let run = Scenario::new([]).env("OPENAI_BASE_URL", Some("http://127.0.0.1:1/v1")).run();
+    assert_eq!(run.code, 1);
+    assert_holds(&run.stderr, &["cannot reach http://127.0.0.1:1/v1/chat/completions", "refused"]);
+}
+
+#[test]
+fn a_base_url_that_cannot_work_stops_the_start() {
+    for (url, part) in [
+        ("<server>/v1/chat/completions", "whole endpoint"),
+        ("localhost:8080/v1", "no URL of a server"),
+        ("not a url", "no URL of a server"),
+        ("ftp://127.0.0.1/v1", "no URL of a server"),
+    ] {
+        let run = Scenario::new([text("never")]).env("OPENAI_BASE_URL", Some(url)).run();
+        assert_eq!(run.code, 2, "{url}: {}", run.stderr);
+        run.asked(0);
+        assert_holds(&run.stderr, &[part, "OPENAI_BASE_URL"]);
+    }
+}
+
+#[test]
+fn a_silent_lead_is_no_success() {
+    let run = Scenario::new([text("")]).run();
+    assert_eq!((run.code, run.stdout.as_str(), run.memory().as_str()), (1, "", ""));
+    assert_holds(&run.stderr, &["the model returned nothing"]);
+}
