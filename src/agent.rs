@@ -6,6 +6,7 @@ use crate::cli::prelude::*;
 pub struct Agent<'a> {
     /// 0 for the agent that the person talks to; its children count from 1, in call order.
     pub number: usize,
+    /// Who answers it, and under which name.
     pub model: &'a Model,
     pub model_name: &'a str,
     /// What it may ask for, as the model reads it.
@@ -20,8 +21,9 @@ pub struct Agent<'a> {
 /// What is left of an agent when its loop has ended.
 #[derive(Default)]
 pub struct Outcome {
+    /// As the lead asked for it.
     pub role: String,
-    /// Why it ended without an answer, if it did.
+    /// Why it ended without an answer; nothing if it has one.
     pub end: Option<End>,
     /// The last text the model said, whatever the end was; empty if it never said any.
     pub text: String,
@@ -30,7 +32,7 @@ pub struct Outcome {
     pub usage: [u64; 2],
 }
 
-/// Ends without an answer.
+/// Why a loop ended without an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum End {
     #[error("turn limit: all {0} turns are used, and the work is incomplete")]
@@ -42,9 +44,8 @@ pub enum End {
 }
 
 impl Agent<'_> {
-    /// Runs the loop to its end. `answer` carries out a call and gives a text for it; the loop itself
-    /// knows no tool by name.
-    pub fn run(&mut self, answer: &dyn Fn(&Agent, &Call) -> String) -> Result<(), End> {
+    /// Runs the loop to its end. `act` does what a call asks for; the loop knows no tool by name.
+    pub fn run(&mut self, act: &dyn Fn(&Call) -> Result<String>) -> Result<(), End> {
         for _ in 1..self.max_turns {
             let Reply { message, text, calls, .. } = self.ask(self.tools)?;
             if calls.is_empty() {
@@ -53,8 +54,9 @@ impl Agent<'_> {
             // The model's own message goes first: each result answers a call in it, by id.
             self.messages.push(message);
             for call in calls {
-                let (id, text) = (&call.id, answer(self, &call));
-                self.messages.push(json!({ "role": "tool", "tool_call_id": id, "content": text }));
+                let (id, result) = (&call.id, self.result(&call, act));
+                self.messages
+                    .push(json!({ "role": "tool", "tool_call_id": id, "content": result }));
             }
         }
         self.messages.push(message("user", include_str!("last_turn.md")));
@@ -68,10 +70,26 @@ impl Agent<'_> {
         let body = Body { model: self.model_name, messages: &self.messages, tools };
         console::asking(self, &body);
         let reply = self.model.ask(self.number, self.outcome.turns, &body)?;
-        self.outcome.usage = [0, 1].map(|kind| self.outcome.usage[kind] + reply.usage[kind]);
+        self.outcome.usage =
+            [0, 1].map(|kind| self.outcome.usage[kind].saturating_add(reply.usage[kind]));
         if !reply.text.is_empty() {
             self.outcome.text.clone_from(&reply.text);
         }
         Ok(reply)
+    }
+
+    /// The text that answers a call. An error is a text too: the model can act on it, the person need
+    /// not. A tool that was not offered is refused, also when the model asks for it all the same.
+    fn result(&self, call: &Call, act: &dyn Fn(&Call) -> Result<String>) -> String {
+        console::calling(self, call);
+        let names: Vec<&str> = self.tools.iter().map(schema::name).collect();
+        let note = if self.number == 0 { "" } else { " (sub-agents cannot start sub-agents)" };
+        let unknown = || anyhow!("unknown tool {}; you have {}{note}", call.name, names.join(", "));
+        let text = if names.contains(&call.name.as_str()) { act(call) } else { Err(unknown()) }
+            .unwrap_or_else(|error| {
+                say(self, &format!("{} failed: {error:#}", call.name));
+                format!("Error: {error:#}")
+            });
+        cut(&clean(&text), LIMIT, 0)
     }
 }

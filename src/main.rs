@@ -20,10 +20,9 @@ fn main() {
 /// here stops the start; once the first request is out, whatever happens is an outcome.
 fn run(args: &Args) -> Result<Vec<Outcome>> {
     ensure!(env::var_os(shell::MARK).is_none(), "a run of agent-subagent cannot start another one");
-    env::set_current_dir(&args.workdir)
-        .with_context(|| format!("no folder {}", args.workdir.display()))?;
+    fs_err::canonicalize(&args.workdir).and_then(env::set_current_dir).context("--workdir")?;
     let key = env::var("OPENAI_API_KEY").unwrap_or_default();
-    clip::keep_secret(&key);
+    clip::KEY.get_or_init(|| key.trim().to_owned());
     let roles = Roles::load(args.roles.as_deref())?;
     if args.list_roles {
         return Ok(vec![Outcome { text: roles.menu(), ..Outcome::default() }]);
@@ -39,10 +38,8 @@ fn run(args: &Args) -> Result<Vec<Outcome>> {
         shell::sweep();
         exit(130);
     })?;
-    let model = match script {
-        Some(script) => Model::Script(script),
-        None => Model::Server(Server::new(&args.base_url, &key, args.timeout)?),
-    };
+    let server = || Server::new(&args.base_url, &key, args.timeout).map(Model::Server);
+    let model = script.map_or_else(server, |script| Ok(Model::Script(script)))?;
     let team = Team { args, model, roles, ended: <_>::default() };
     let lead = team.lead(&task, &memory.as_ref().map_or(String::new(), memory::recall));
     memory.inspect(|file| memory::remember(file, &task, &lead));

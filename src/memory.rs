@@ -1,7 +1,5 @@
 //! What outlives the run: one markdown file, for the lead alone.
 
-use regex::Regex;
-
 use crate::cli::prelude::*;
 
 /// Bytes of a task or a result that an entry keeps.
@@ -12,7 +10,10 @@ const RECALLED: usize = 8 * 1024;
 /// Opens the file, and makes it and its folder where they are missing. Trouble with it is a warning:
 /// it may not cost the answer.
 pub fn open(path: &Path) -> Option<File> {
-    let made = fs::create_dir_all(path.parent().unwrap_or(path));
+    // Reading a pipe or a device would never end.
+    let special = path.exists() && !path.is_file();
+    let odd = || std::io::Error::other(format!("{} is no regular file", path.display()));
+    let made = if special { Err(odd()) } else { fs::create_dir_all(path.parent().unwrap_or(path)) };
     let open = |()| fs::OpenOptions::new().read(true).append(true).create(true).open(path);
     made.and_then(open).map_err(warn).ok()
 }
@@ -21,10 +22,9 @@ pub fn open(path: &Path) -> Option<File> {
 /// begins at a line `## `, whoever wrote it.
 pub fn recall(mut file: &File) -> String {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_or_else(warn, |_| ());
+    file.read_to_end(&mut bytes).map_or_else(warn, drop);
     let text = String::from_utf8_lossy(&bytes);
-    let entries = Regex::new(r"(?m)\A|^## ").expect("a fixed pattern");
-    let mut starts = entries.find_iter(&text).map(|entry| entry.start());
+    let mut starts = iter::once(0).chain(text.match_indices("\n## ").map(|(at, _)| at + 1));
     let newest = starts.find(|start| text.len() - start <= RECALLED).unwrap_or(text.len());
     let note = if newest == 0 { "" } else { " (older entries are left out)" };
     let heading = format!("\nWhat you remember of earlier runs, oldest first{note}:\n");
@@ -41,11 +41,12 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     };
     // A line that looks like the start of an entry gets a blank before it.
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");
-    let (task, result) = (part(task), part(text));
     let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S");
-    let entry = format!("\n## {stamp}\n**Task:** {task}\n**Result:** {mark}{result}\n");
-    let written = file.file().lock().and_then(|()| file.write_all(entry.as_bytes()));
-    written.and_then(|()| file.file().unlock()).unwrap_or_else(warn);
+    let (task, text) = (part(task), part(text));
+    let entry = format!("\n## {stamp}\n**Task:** {task}\n**Result:** {mark}{text}\n");
+    // Whoever holds the lock may hold it for long; a single write does not mix with another.
+    let _ = file.file().try_lock();
+    file.write_all(entry.as_bytes()).unwrap_or_else(warn);
 }
 
 fn warn(error: std::io::Error) {

@@ -26,12 +26,12 @@ impl Team<'_> {
         let tools = schema::lead(&self.roles.menu());
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place());
         let mut lead = self.agent("lead", &tools, [&system, task]);
-        let end = lead.run(&|lead, call| tools::answer(lead, call, |call| self.delegate(call)));
-        Outcome { end: end.err(), ..lead.outcome }
+        let end = lead.run(&|call| self.act(call)).err();
+        Outcome { end, ..lead.outcome }
     }
 
     /// A plain tool, or a child's whole life: its messages begin here and are gone at the end.
-    fn delegate(&self, call: &Call) -> Result<String> {
+    fn act(&self, call: &Call) -> Result<String> {
         if call.name != "subagent" {
             return tools::run(call);
         }
@@ -41,17 +41,16 @@ impl Team<'_> {
         let tools = schema::plain(preset.tools.as_deref());
         let who = format!("You are a {}.\n\n{}", preset.name, preset.prompt);
         let system = format!("{who}\n\n{}\n{}", include_str!("child.md"), place());
-        let (number, start) = (self.ended.borrow().len() + 1, Instant::now());
+        let start = Instant::now();
         let mut child = self.agent(&role, &tools, [&system, &task]);
-        child.number = number;
+        child.number = self.ended.borrow().len() + 1;
         child.model_name = preset.model.as_deref().unwrap_or(child.model_name);
         child.max_turns = preset.max_turns.unwrap_or(child.max_turns);
-        let note = preset.description.is_empty().then(|| self.roles.names());
         say(&child, &format!("starts: {task}"));
-        note.inspect(|names| say(&child, &format!("has no preset; there are {names}")));
-        let end = child.run(&|child, call| tools::answer(child, call, tools::run)).err();
+        self.roles.advice(&preset).inspect(|presets| say(&child, presets));
+        let end = child.run(&tools::run).err();
         let how = end.as_ref().map_or("ends".to_owned(), |end| format!("failed: {end}"));
-        say(&child, &format!("{how}, {:.1} s", start.elapsed().as_secs_f64()));
+        say(&child, &format!("{how} after {:.1?}: {}", start.elapsed(), child.outcome.text));
         let outcome = Outcome { end, ..child.outcome };
         let text = text_for_lead(&outcome);
         self.ended.borrow_mut().push(outcome);
@@ -70,7 +69,8 @@ impl Team<'_> {
 /// Stands before what a child could still say at its turn limit.
 const AT_LIMIT: &str = "(subagent reached turn limit)";
 
-/// The one text that goes back. A failed child is an error that the lead can act on.
+/// The one text that goes back. A child that fell silent did its work all the same; one that failed
+/// is an error, which the lead can act on.
 fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     let text = if text.is_empty() { "(no summary)" } else { text };
     match end {

@@ -23,7 +23,7 @@ fn a_task_comes_from_words_a_dash_or_a_pipe() {
     assert_eq!(task(ok().args(&[]).stdin("two\nlines\n").run()), "two\nlines");
     let empty = ok().args(&["-"]).stdin(" \n").run();
     assert_eq!(empty.code, 2);
-    assert_holds(&empty.stderr, &["there is no task", "Usage: "]);
+    assert_holds(&empty.stderr, &["no task", "--help", "Usage: "]);
     empty.asked(0);
 }
 
@@ -137,6 +137,7 @@ fn help_version_and_usage_errors() {
         (&["--max-turns", "31", "x"], "10..=30"),
         (&["--max-turns", "many", "x"], "--max-turns"),
         (&["--jobs", "0", "x"], "--jobs"),
+        (&["--timeout", "0", "x"], "--timeout"),
         (&["--demo", "x"], "--demo"),
         (&["-v", "-q", "x"], "--quiet"),
         (&["-C", "nowhere", "x"], "nowhere"),
@@ -432,7 +433,8 @@ fn an_interrupt_ends_the_run_and_its_commands() {
             assert!(std::time::Instant::now() < deadline, "{}", state());
         }
         let recording = fs::read_to_string(scenario.dir.path().join("run.jsonl")).unwrap();
-        assert!(recording.ends_with('\n') && recording.lines().count() == 1);
+        // The killed command may have been told to the model before the end.
+        assert!(recording.ends_with('\n') && recording.lines().count() <= 2);
     }
 }
 

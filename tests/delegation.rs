@@ -263,7 +263,7 @@ fn a_presets_model_turns_and_tools_are_honoured() {
     assert_eq!(run.request(2)["model"], "small");
     assert_eq!(run.request(13)["model"], "test-model");
     assert_eq!(run.offered(2), ["read", "grep"]);
-    assert_holds(&run.tool("c1"), &["Error: ", "write", "your tools are: read, grep"]);
+    assert_holds(&run.tool("c1"), &["Error: ", "write", "you have read, grep"]);
     assert!(!run.dir.path().join("x").exists());
     assert_holds(&run.tool("p1"), &["(subagent reached turn limit)", "11"]);
 }
@@ -348,11 +348,8 @@ fn progress_shows_who_does_what_and_stdout_stays_clean() {
     assert_holds(lines[1], &["tester#1", "starts: check the parser"]);
     assert_eq!(lines[2], "tester#1 1/20 bash echo hi; exit 4");
     assert_holds(lines[3], &["tester#1 1/20 bash failed: exit code 4"]);
-    assert!(
-        lines[4].starts_with("tester#1 2/20 ends, ") && lines[4].ends_with(" s"),
-        "{}",
-        lines[4]
-    );
+    let (start, end) = ("tester#1 2/20 ends after ", "s: child report");
+    assert!(lines[4].starts_with(start) && lines[4].ends_with(end), "{}", lines[4]);
     assert_eq!(lines.len(), 5);
 }
 
@@ -386,6 +383,18 @@ fn a_memory_that_cannot_be_written_costs_a_warning() {
     let run = Scenario::new([text("ANSWER")]).folder("memory/agent_memory.md").run();
     run.answered("ANSWER").asked(1);
     assert_holds(&run.stderr, &["warning: ", "memory/agent_memory.md"]);
+    // A pipe or a device would be read for ever.
+    for make in ["mkfifo memory/agent_memory.md", "ln -s /dev/zero memory/agent_memory.md"] {
+        let scenario = Scenario::new([text("ANSWER")]).folder("memory");
+        let made = std::process::Command::new("sh")
+            .args(["-c", make])
+            .current_dir(scenario.dir.path())
+            .status();
+        assert!(made.unwrap().success());
+        let run = scenario.run();
+        run.answered("ANSWER").asked(1);
+        assert_holds(&run.stderr, &["warning: ", "memory/agent_memory.md"]);
+    }
 }
 
 #[test]

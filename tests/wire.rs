@@ -230,6 +230,10 @@ fn a_reply_of_the_wrong_shape_is_no_panic() {
         let whole = json!({ "choices": value, "usage": value, "error": null });
         assert_eq!(Scenario::new([raw(200, whole.to_string())]).run().code, 1);
     }
+    let most = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+    let message = json!({ "content": null, "tool_calls": [call("a", "bash", &bash("true"))] });
+    let huge = raw(200, json!({ "choices": [{ "message": message }], "usage": most }).to_string());
+    Scenario::new([huge.clone(), huge, text("all done")]).run().answered("all done");
 }
 
 #[test]
@@ -276,7 +280,10 @@ fn a_body_without_choices_is_an_error_with_an_excerpt() {
 fn a_server_that_is_not_there_is_named() {
     let run = Scenario::new([]).env("OPENAI_BASE_URL", Some("http://127.0.0.1:1/v1")).run();
     assert_eq!(run.code, 1);
-    assert_holds(&run.stderr, &["cannot reach http://127.0.0.1:1/v1/chat/completions", "refused"]);
+    assert_holds(
+        &run.stderr,
+        &["no answer from http://127.0.0.1:1/v1/chat/completions", "refused"],
+    );
 }
 
 #[test]

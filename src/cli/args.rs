@@ -22,8 +22,8 @@ pub struct Args {
     /// Server to ask; usually ends in /v1
     #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE)]
     pub base_url: String,
-    /// How long one request may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    /// Seconds that one request may take
+    #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Watch a scripted team build todo-app/: the model's words are scripted, all the rest is real
     #[arg(long, conflicts_with_all = ["task", "replay"])]
@@ -38,9 +38,9 @@ pub struct Args {
     /// Most turns of the lead, and of each specialist: 10 to 30
     #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30))]
     pub max_turns: u32,
-    /// Most specialists at once
-    #[arg(short, long, value_name = "N", default_value = "4")]
-    pub jobs: std::num::NonZeroUsize,
+    /// Most specialists at once; at present they run one after another
+    #[arg(short, long, default_value_t = 4, value_parser = value_parser!(u32).range(1..))]
+    pub jobs: u32,
     /// Folder with presets of your own [default: ./roles, if there is one]
     #[arg(long, value_name = "DIR")]
     pub roles: Option<PathBuf>,
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     pub list_roles: bool,
     /// What the lead remembers from run to run
-    #[arg(long, default_value = "memory/agent_memory.md")]
+    #[arg(long, value_name = "FILE", default_value = "memory/agent_memory.md")]
     pub memory: PathBuf,
     /// Remember nothing, neither read nor write
     #[arg(long)]
@@ -70,7 +70,7 @@ pub struct Args {
     /// Show every request: who asks, with how many messages, tools and bytes
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Show no progress
+    /// Show warnings and errors only
     #[arg(short, long)]
     pub quiet: bool,
 }
@@ -78,12 +78,12 @@ pub struct Args {
 impl Args {
     /// The recording to play, if any: the one that ships in the binary, or a file.
     pub fn script(&self) -> Result<Option<Script>> {
-        let text = self.replay.as_ref().map(fs_err::read_to_string).transpose()?;
-        ensure!(!self.demo || !Path::new("todo-app").exists(), "todo-app is here already");
         if self.demo {
+            ensure!(!Path::new("todo-app").exists(), "todo-app is here: remove it, or use -C");
             tell(1, include_str!("demo.txt"));
+            return Script::parse(include_str!("demo.jsonl")).map(Some);
         }
-        let text = text.or_else(|| self.demo.then(|| include_str!("demo.jsonl").to_owned()));
+        let text = self.replay.as_ref().map(fs::read_to_string).transpose()?;
         text.as_deref().map(Script::parse).transpose()
     }
 
@@ -91,11 +91,10 @@ impl Args {
     /// touched when there are words, since it may be a pipe that nobody closes.
     pub fn task(&self, script: Option<&Script>) -> Result<String> {
         let words = self.task.join(" ");
-        let nothing = words.is_empty() && script.is_none();
-        let piped = words == "-" || nothing && !stdin().is_terminal();
-        let task = if piped { read_to_string(stdin())? } else { words };
+        let piped = words.is_empty() && script.is_none() && !stdin().is_terminal();
+        let task = if piped || words == "-" { read_to_string(stdin())? } else { words };
         let task = Some(task).filter(|task| !task.trim().is_empty());
         let task = task.or_else(|| script.and_then(Script::task));
-        task.with_context(|| format!("there is no task\n\n{}", Args::command().render_usage()))
+        task.with_context(|| format!("no task (see --help)\n\n{}", Args::command().render_usage()))
     }
 }

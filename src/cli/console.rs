@@ -7,9 +7,6 @@ use colored::{Color, Colorize};
 
 use crate::cli::prelude::*;
 
-/// Columns of a line that does not go to a terminal.
-const ELSEWHERE: u16 = 200;
-
 static LEVEL: OnceLock<u8> = OnceLock::new();
 
 /// Says once how much is shown. 0: warnings and errors; 1: also a line for each thing that an agent
@@ -33,11 +30,11 @@ pub fn tell(level: u8, text: &str) {
 pub fn say(Agent { number, outcome, max_turns, .. }: &Agent, what: &str) {
     let name = truncate_str(&one_line(&outcome.role), 32, "...").into_owned();
     let name = if *number == 0 { name } else { format!("{name}#{number}") };
-    let columns = Term::stderr().size_checked().map_or(ELSEWHERE, |(_, columns)| columns);
-    let columns = if columns == 0 { 80 } else { columns };
+    // A line that does not go to a terminal may be longer; a terminal may not know its columns.
+    let columns = Term::stderr().size_checked().map_or(200, |size| size.1);
     let line = format!("{name} {}/{max_turns} {}", outcome.turns, one_line(what));
-    let line = truncate_str(&line, columns.into(), "...");
-    let color = if *number == 0 { Color::Cyan } else { Color::Magenta };
+    let line = truncate_str(&line, if columns == 0 { 80 } else { columns.into() }, "...");
+    let color = if what.contains("failed: ") { Color::Red } else { Color::Cyan };
     tell(1, &line.replacen(&name, &name.color(color).to_string(), 1));
 }
 
@@ -70,7 +67,7 @@ pub fn print(as_json: bool, result: Result<Vec<Outcome>>) -> i32 {
     let mut lead = object(&agents[0]);
     lead["subagents"] = agents[1..].iter().map(object).collect();
     if let Some(error) = lead["error"].as_str() {
-        tell(0, &format!("error: {error}"));
+        tell(0, &format!("{} {error}", "error:".red()));
     }
     let answer = lead["answer"].as_str().unwrap_or_default();
     let text = if as_json { lead.to_string() } else { answer.to_owned() };
@@ -80,7 +77,13 @@ pub fn print(as_json: bool, result: Result<Vec<Outcome>>) -> i32 {
         (_, Err(error)) if error.kind() != BrokenPipe => 1,
         (None, _) => 0,
         (Some(End::TurnLimit(_)), _) => 3,
-        (Some(End::Silent | End::Failed(_)), _) => 1 + i32::from(refused),
+        (Some(End::Silent | End::Failed(_)), _) => {
+            if refused {
+                2
+            } else {
+                1
+            }
+        }
     }
 }
 

@@ -11,8 +11,7 @@ pub use fs_err::{self as fs, File};
 pub use serde::{Deserialize, Serialize, de::DeserializeOwned};
 pub use serde_json::{Map, Value, from_str, json};
 
-pub use crate::agent::{Agent, End, Outcome};
 pub use crate::cli::{args::Args, console, console::say, console::tell};
 pub use crate::model::{Body, Call, Model, Reply, message};
-pub use crate::roles::{Role, Roles};
 pub use crate::tools::{self, clip::*, files::lines, files::resolve, schema};
+pub use crate::{agent::Agent, agent::End, agent::Outcome, roles::Role, roles::Roles};

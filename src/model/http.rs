@@ -1,6 +1,6 @@
 //! One request over HTTP: what a server may answer, and what the person is told when it fails.
 
-use reqwest::{Url, blocking::Client, blocking::RequestBuilder, redirect::Policy};
+use reqwest::{Url, blocking::Client, redirect::Policy};
 
 use crate::cli::prelude::*;
 
@@ -39,9 +39,10 @@ impl Server {
     pub fn post(&self, body: &str) -> Result<Value> {
         let Server(client, url, key) = self;
         let request = client.post(url.clone()).header("content-type", "application/json");
-        let request = key.iter().fold(request, RequestBuilder::bearer_auth);
+        let request = if let Some(key) = key { request.bearer_auth(key) } else { request };
         let response = request.body(body.to_owned()).send().map_err(reqwest::Error::without_url);
-        let response = response.with_context(|| format!("cannot reach {url}: is it running?"))?;
+        let response = response
+            .with_context(|| format!("no answer from {url} (is it running? --timeout?)"))?;
         let (status, target) = (response.status(), response.headers().get("location").cloned());
         let mut bytes = Vec::new();
         let read = response.take(LARGEST_REPLY).read_to_end(&mut bytes);
@@ -52,7 +53,7 @@ impl Server {
         let help = match (json, status.as_u16()) {
             (Ok(json), 200..=299) if json["error"].is_null() => return Ok(json),
             (Err(_), 200..=299) => format!("this was not JSON; {SET}, often ending in /v1"),
-            (_, 300..=399) => format!("{SET} to where it points, {target:?}"),
+            (_, 300..=399) => format!("{SET} to {:?}", target.as_slice()),
             (_, 401 | 403) => "check OPENAI_API_KEY".to_owned(),
             (_, 404 | 405) => format!("{SET}, often ending in /v1, or --model"),
             _ => bail!("{url} answered {status}: {words}"),

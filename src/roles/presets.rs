@@ -11,7 +11,6 @@ impl Roles {
     /// Shipped presets, under those of the person, under those of the project (`folder`, or
     /// `./roles`): a file takes the place of one of the same name. One bad file is an error.
     pub fn load(folder: Option<&Path>) -> Result<Roles> {
-        folder.map_or(Ok(()), |folder| fs::read_dir(folder).map(drop))?;
         let mut roles = Roles::default();
         for file in SHIPPED.files() {
             roles.add(file.path(), "built in", file.contents_utf8().unwrap_or_default())?;
@@ -19,7 +18,9 @@ impl Roles {
         let home = env::home_dir().unwrap_or_default().join(".config");
         let config = env::var_os("XDG_CONFIG_HOME").map_or(home, Into::into);
         for place in [&*config.join("agent-subagent/roles"), folder.unwrap_or("roles".as_ref())] {
-            for file in fs::read_dir(place).into_iter().flatten() {
+            let wanted = place.exists() || folder == Some(place);
+            let files = if wanted { Some(fs::read_dir(place)?) } else { None };
+            for file in files.into_iter().flatten() {
                 let path = file?.path();
                 let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
                 roles.add(&path, &path.to_string_lossy(), &String::from_utf8_lossy(&text))?;
@@ -34,12 +35,12 @@ impl Roles {
         self.0.iter().map(line).collect()
     }
 
-    /// What to call them.
-    pub fn names(&self) -> String {
-        self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    /// What the person may want to know of a role that is no preset.
+    pub fn advice(&self, role: &Role) -> Option<String> {
+        let names = self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        role.description.is_empty().then(|| format!("has no preset; there are {names}"))
     }
 
-    /// Adds a file, unless it is no preset or a hidden copy that an editor left.
     fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<()> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         if path.extension() != Some("toml".as_ref()) || stem.starts_with('.') {
@@ -54,7 +55,7 @@ impl Roles {
         let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
         ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
         role.description += &format!(" ({source})");
-        role.name = Some(role.name).filter(|name| !name.is_empty()).unwrap_or(stem.to_string());
+        role.name = if role.name.is_empty() { stem.to_string() } else { role.name };
         self.0.insert(stem.to_lowercase(), role);
         Ok(())
     }

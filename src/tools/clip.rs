@@ -11,12 +11,8 @@ const EXCERPT: usize = 300;
 /// A shorter key is a placeholder such as `ollama`; looking for it would spoil innocent text.
 const SHORTEST_KEY: usize = 16;
 
-static KEY: OnceLock<String> = OnceLock::new();
-
-/// Says what to keep out of all text from now on.
-pub fn keep_secret(key: &str) {
-    let _ = KEY.set(key.trim().to_owned());
-}
+/// What to keep out of all text, once it is known.
+pub static KEY: OnceLock<String> = OnceLock::new();
 
 /// The text with `[key]` where the key stood.
 pub fn redact(text: &str) -> String {
@@ -26,7 +22,7 @@ pub fn redact(text: &str) -> String {
 
 /// The text without the key, escape sequences and control characters, save newline and tab.
 pub fn clean(text: &str) -> String {
-    let text = console::strip_ansi_codes(text);
+    let text = ::console::strip_ansi_codes(text);
     redact(&text.replace(|char: char| char.is_control() && !matches!(char, '\n' | '\t'), ""))
 }
 
@@ -47,7 +43,7 @@ pub fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning and the end of a text, on one line.
+/// The beginning and the end of a foreign text, on one line, for an error to quote.
 pub fn excerpt(text: &str) -> String {
     one_line(&cut(&one_line(text), EXCERPT, 0))
 }

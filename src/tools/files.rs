@@ -35,16 +35,14 @@ pub fn write(path: &str, content: &str) -> Result<String> {
     Ok(format!("wrote {} bytes to {path}", content.len()))
 }
 
-/// Replaces the one place where `old` stands. Its line ends may be LF where the file's are CRLF.
+/// Replaces the one place where `old` stands.
 pub fn edit(path: &str, old: &str, new: &str) -> Result<String> {
     ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
     ensure!(old != new, "old_string and new_string are the same: nothing would change");
     let _alone = CHANGING.lock().expect("no thread panics");
     let text = fs::read_to_string(regular(&resolve(path))?)?;
-    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let [old, new] = [old, new].map(|part| part.replace("\r\n", "\n").replace('\n', end));
-    match text.matches(&old).count() {
-        1 => replace(path, &text.replacen(&old, &new, 1))?,
+    match text.matches(old).count() {
+        1 => replace(path, &text.replacen(old, new, 1))?,
         0 => bail!("old_string is not in {path}: read it again; line numbers are not part of it"),
         count => bail!("old_string is in {path} {count} times: add lines around it"),
     }
@@ -82,7 +80,6 @@ fn replace(path: &str, text: &str) -> Result<()> {
     ensure!(!path.exists() || path.is_file(), "{} is not a regular file", path.display());
     let folder = fs::create_dir_all(path.parent().unwrap_or(&path));
     let new = folder.and_then(|()| AtomicWriteFile::open(&path));
-    let written =
-        new.and_then(|mut new| new.write_all(text.as_bytes()).and_then(|()| new.commit()));
-    written.with_context(|| format!("cannot write {} (see --allow-write)", path.display()))
+    let done = new.and_then(|mut new| new.write_all(text.as_bytes()).and_then(|()| new.commit()));
+    done.with_context(|| format!("cannot write {} (see --allow-write)", path.display()))
 }

@@ -16,9 +16,10 @@ const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/
 pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    let mut writable: Vec<_> = WRITABLE.split_whitespace().map(resolve).collect();
-    writable.push(env::temp_dir());
-    writable.extend(extra.iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>()?);
+    let mut writable = vec![env::temp_dir()];
+    writable.extend(WRITABLE.split_whitespace().map(resolve));
+    let extra = extra.iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>();
+    writable.extend(extra.context("--allow-write")?);
     if !open && let Err(problem) = confine(&writable) {
         tell(0, &format!("warning: {problem}: commands can write wherever you can"));
     }

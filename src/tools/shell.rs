@@ -1,4 +1,4 @@
-//! bash: a command ends when its shell ends, or at a limit, and nothing outlives the run.
+//! bash: a command ends when its shell ends, or at a limit, and is swept away when the run ends.
 //!
 //! One pipe takes stdout and stderr, so that they stay in order. Whatever the shell leaves in the
 //! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing about
@@ -17,9 +17,8 @@ use crate::cli::prelude::*;
 
 /// In the environment of every command: it tells a nested run that it is one.
 pub const MARK: &str = "AGENT_SUBAGENT_RUN";
-/// Seconds that a command may take when the model does not say, and at most.
+/// Seconds that a command may take when the model does not say; at most five times as many.
 const TIMEOUT: u64 = 120;
-const LONGEST_TIMEOUT: u64 = 600;
 /// Bytes of output after which a command is ended.
 const MOST_OUTPUT: usize = 1 << 30;
 /// Between asking processes to end and ending them.
@@ -31,7 +30,7 @@ static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an error
 /// that begins with how it ended.
 pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
-    let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, LONGEST_TIMEOUT));
+    let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
     let ((mut output, ours), (ended, end)) = (pipe()?, pipe()?);
     let mut bash = Command::new("bash");
@@ -47,6 +46,8 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     drop(groups);
     let waiting = thread::spawn(move || (shell.wait(), drop(end)).0);
 
+    // Others may read from this pipe as well: what was there when we looked may be gone.
+    rustix::io::ioctl_fionbio(&output, true)?;
     let (start, mut stopped) = (Instant::now(), None);
     let (mut kept, mut dropped, mut chunk) = (Vec::new(), 0, vec![0; 64 * 1024]);
     loop {
@@ -58,11 +59,11 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
         if has_ended {
             // All that the shell itself printed is here; what others print goes on.
             let rest = rustix::io::ioctl_fionread(&output)?;
-            output.by_ref().take(rest).read_to_end(&mut kept)?;
+            let _ = output.by_ref().take(rest).read_to_end(&mut kept);
             break;
         }
         if has_output {
-            let count = output.read(&mut chunk)?;
+            let count = output.read(&mut chunk).unwrap_or(0);
             kept.extend_from_slice(&chunk[..count]);
             if kept.len() > 4 * LIMIT {
                 dropped += kept.drain(LIMIT..kept.len() - LIMIT).count();
@@ -78,6 +79,7 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     }
     let (seconds, status) = (start.elapsed().as_secs_f64(), waiting.join().expect("no panic")?);
     // Whoever still prints would stop or die if nobody took it.
+    rustix::io::ioctl_fionbio(&output, false)?;
     thread::spawn(move || copy(&mut output, &mut sink()));
     let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT, dropped);
     let text = if text.trim().is_empty() { "(no output)" } else { &*text };
