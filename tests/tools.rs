@@ -327,8 +327,8 @@ fn many_hits_are_counted_not_shown() {
 
 #[test]
 fn nothing_is_written_outside_the_walls() {
-    let outside =
-        tempfile::Builder::new().prefix("outside").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // The temporary directory is inside the walls, so the run gets one of its own.
+    let outside = tempfile::tempdir().unwrap();
     let kept = outside.path().join("kept");
     fs::write(&kept, "precious\n").unwrap();
     let shown = kept.display();
@@ -346,6 +346,7 @@ fn nothing_is_written_outside_the_walls() {
                 "echo in > inside.txt && echo tmp > $(mktemp) && echo null > /dev/null && echo fine",
             ),
         ])
+        .own_temporary_folder()
     };
     let run = attempts().run();
     run.answered("all done");
@@ -366,10 +367,11 @@ fn nothing_is_written_outside_the_walls() {
 
 #[test]
 fn files_of_the_person_may_lie_outside_the_walls() {
-    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
     let [memory, record] =
         ["deep/memory.md", "run.jsonl"].map(|name| outside.path().join(name).display().to_string());
     let run = Scenario::new([text("ok")])
+        .own_temporary_folder()
         .args(&["--memory", &memory, "--record", &record, "do it"])
         .run();
     run.answered("ok");

@@ -135,6 +135,12 @@ impl Scenario {
         self
     }
 
+    /// Puts the run's temporary directory below its working directory.
+    pub fn own_temporary_folder(self) -> Scenario {
+        let folder = self.dir.path().join("tmp");
+        self.folder("tmp").env("TMPDIR", folder.to_str())
+    }
+
     pub fn stdin(mut self, text: &str) -> Scenario {
         self.stdin = Some(text.into());
         self
