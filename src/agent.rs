@@ -60,7 +60,8 @@ impl Agent<'_> {
             }
         }
         self.messages.push(message("user", include_str!("last_turn.md")));
-        self.ask(&[])?;
+        // Some servers refuse a conversation with calls in it when no tools come along.
+        self.ask(&[]).or_else(|_| self.ask(self.tools))?;
         Err(End::TurnLimit(self.max_turns))
     }
 

@@ -105,8 +105,10 @@ fn on_a_terminal(command: &mut Command, columns: u16) -> String {
 /// D04
 #[test]
 fn the_default_server_needs_a_key() {
-    for key in [None, Some(""), Some(" ")] {
-        let run = Scenario::new([]).env("OPENAI_API_KEY", key).env("OPENAI_BASE_URL", None).run();
+    for (key, url) in
+        [(None, None), (Some(""), Some("")), (Some(" "), Some("https://api.openai.com/v1/"))]
+    {
+        let run = Scenario::new([]).env("OPENAI_API_KEY", key).env("OPENAI_BASE_URL", url).run();
         assert_eq!((run.code, run.stdout.as_str()), (2, ""));
         assert_holds(&run.stderr, &["OPENAI_API_KEY", "OPENAI_BASE_URL"]);
         assert!(

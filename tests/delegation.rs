@@ -130,6 +130,20 @@ fn a_lead_at_its_turn_limit_leaves_what_it_could_say() {
     assert_holds(&run.memory(), &["**Result:** (incomplete) half done\n"]);
 }
 
+#[test]
+fn a_server_that_wants_tools_in_the_last_turn_gets_them() {
+    let step = calls("c", "bash", json!({ "command": "true" }));
+    let no = raw(400, json!({ "error": { "message": "tools are missing" } }).to_string());
+    let replies = [vec![step.clone(); 9], vec![no.clone(), step.clone()]].concat();
+    let run = Scenario::new(replies).args(&["-n10", "do the task"]).run();
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    run.asked(11);
+    assert!(run.offered(10).is_empty() && run.offered(11).len() == 7);
+    let run = Scenario::new([vec![step; 9], vec![no]].concat()).args(&["-n10", "x"]).run();
+    assert_eq!(run.code, 1);
+    assert_holds(&run.stderr, &["tools are missing"]);
+}
+
 /// A07
 #[test]
 fn a_child_whose_request_is_refused_does_not_end_the_run() {

@@ -37,6 +37,7 @@ fn blanks_around_key_url_and_final_slashes_do_no_harm() {
     run.answered("all done").asked(1);
     assert_eq!(run.requests[0].path, "/v1/chat/completions");
     assert_eq!(run.requests[0].headers["authorization"], "Bearer sk-test");
+    assert_eq!(run.request(1)["model"], "test-model");
 }
 
 /// B07

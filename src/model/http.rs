@@ -20,6 +20,7 @@ impl Server {
     /// `timeout` is in seconds, for one whole request.
     pub fn new(base: &str, key: &str, timeout: u64) -> Result<Server> {
         let base = base.trim().trim_end_matches('/');
+        let base = if base.is_empty() { DEFAULT_BASE } else { base };
         let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
         ensure!(key.is_some() || base != DEFAULT_BASE, "no key: set OPENAI_API_KEY, or {SET}");
         ensure!(!base.ends_with(ENDPOINT), "{base} is the whole endpoint: {SET} without that end");

@@ -53,8 +53,6 @@ fn walk(start: &str, named: &str) -> Result<impl Iterator<Item = PathBuf>> {
 fn list(mut found: Vec<String>) -> String {
     let more = found.len().saturating_sub(SHOWN);
     found.truncate(SHOWN);
-    if more > 0 {
-        found.push(format!("({more} more: narrow the pattern or the path)"));
-    }
+    found.extend((more > 0).then(|| format!("({more} more: narrow the pattern or the path)")));
     if found.is_empty() { "no matches".to_owned() } else { found.join("\n") }
 }
