@@ -79,8 +79,9 @@ impl Agent<'_> {
         Ok(reply)
     }
 
-    /// The text that answers a call. An error is a text too: the model can act on it, the person need
-    /// not. A tool that was not offered is refused, also when the model asks for it all the same.
+    /// The text that answers a call. An error is a text too: the model can act on it, the person
+    /// need not. A tool that was not offered is refused, also when the model asks for it all the
+    /// same.
     fn result(&self, call: &Call, act: &dyn Fn(&Call) -> Result<String>) -> String {
         console::calling(self, call);
         let names: Vec<&str> = self.tools.iter().map(schema::name).collect();

@@ -1,10 +1,11 @@
 //! A lead agent, its tools, and the idea of a sub-agent: the whole program, in reading order.
 //!
 //! An agent is a loop ([`agent`]): ask the model, run the tools it asks for, show it the results,
-//! until it answers. What it may ask for are [`tools`]. One tool of the lead's is special: it starts
-//! the same loop again, for a specialist with a system prompt of its own and an empty conversation
-//! ([`subagent`]), and only the specialist's last text comes back. Who a specialist is stands in
-//! [`roles`], what outlives a run in [`memory`], and who answers at the other end in [`model`].
+//! until it answers. What it may ask for are [`tools`]. One tool of the lead's is special: it
+//! starts the same loop again, for a specialist with a system prompt of its own and an empty
+//! conversation ([`subagent`]), and only the specialist's last text comes back. Who a specialist is
+//! stands in [`roles`], what outlives a run in [`memory`], and who answers at the other end in
+//! [`model`].
 //!
 //! Two floors: these files are the lesson, and name the ideas; the folders beside them are rooms
 //! downstairs, where each ugly truth (processes, HTTP, atomic files, terminals) is handled once.

@@ -2,11 +2,12 @@
 
 use std::{env, iter, process::exit};
 
+use anyhow::{Context, Result, ensure};
+
 use agent_subagent::cli::{args::Args, console};
 use agent_subagent::model::{Model, http::Server, script::start_recording};
 use agent_subagent::tools::{clip, sandbox, shell};
 use agent_subagent::{agent::Outcome, memory, roles::Roles, subagent::Team};
-use anyhow::{Context, Result, ensure};
 
 fn main() {
     let args: Args = clap::Parser::parse();
@@ -16,8 +17,8 @@ fn main() {
     exit(console::print(args.json, result));
 }
 
-/// Everything from the options to the answer: what is left of the lead, then of its children. An error
-/// here stops the start; once the first request is out, whatever happens is an outcome.
+/// Everything from the options to the answer: what is left of the lead, then of its children. An
+/// error here stops the start; once the first request is out, whatever happens is an outcome.
 fn run(args: &Args) -> Result<Vec<Outcome>> {
     ensure!(env::var_os(shell::MARK).is_none(), "a run of agent-subagent cannot start another one");
     fs_err::canonicalize(&args.workdir).and_then(env::set_current_dir).context("--workdir")?;

@@ -7,8 +7,8 @@ const KEPT: usize = 2 * 1024;
 /// Bytes of old entries that the lead is shown.
 const RECALLED: usize = 8 * 1024;
 
-/// Opens the file, and makes it and its folder where they are missing. Trouble with it is a warning:
-/// it may not cost the answer.
+/// Opens the file, and makes it and its folder where they are missing. Trouble with it is a
+/// warning: it may not cost the answer.
 pub fn open(path: &Path) -> Option<File> {
     // Reading a pipe or a device would never end.
     let special = path.exists() && !path.is_file();
@@ -18,8 +18,8 @@ pub fn open(path: &Path) -> Option<File> {
     made.and_then(open).map_err(warn).ok()
 }
 
-/// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An entry
-/// begins at a line `## `, whoever wrote it.
+/// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An
+/// entry begins at a line `## `, whoever wrote it.
 pub fn recall(mut file: &File) -> String {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_or_else(warn, drop);
@@ -31,13 +31,13 @@ pub fn recall(mut file: &File) -> String {
     if text.trim().is_empty() { String::new() } else { heading + text.split_at(newest).1 }
 }
 
-/// Appends an entry, in one write under a lock, so that runs side by side do not mix. A run that came
+/// Appends an entry, in one write, so that runs side by side do not mix. A run that came
 /// to no result leaves none.
 pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome) {
     let mark = match end {
         None => "",
         Some(End::TurnLimit(_)) if !text.is_empty() => "(incomplete) ",
-        Some(_) => return,
+        Some(End::TurnLimit(_) | End::Silent | End::Failed(_)) => return,
     };
     // A line that looks like the start of an entry gets a blank before it.
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");

@@ -12,7 +12,8 @@ pub enum Model {
     Script(script::Script),
 }
 
-/// One question, whole: what is not sent cannot be refused. A model forgets between two requests, so
+/// One question, whole. There is no temperature and no limit in it: what is not sent, no server can
+/// refuse. A model forgets between two requests, so
 /// the conversation goes out again each time.
 #[derive(Serialize)]
 pub struct Body<'a> {

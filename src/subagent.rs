@@ -76,7 +76,9 @@ fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     match end {
         None | Some(End::Silent) => Ok(text.to_owned()),
         Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\nIncomplete, {turns} turns: {text}")),
-        Some(failed) => bail!("the subagent failed in turn {turns}: {failed}\nLast text: {text}"),
+        Some(End::Failed(why)) => {
+            bail!("subagent failed, turn {turns}: {why:#}\nLast text: {text}")
+        }
     }
 }
 

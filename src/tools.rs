@@ -9,8 +9,8 @@ pub mod schema;
 pub mod search;
 pub mod shell;
 
-/// A plain tool call, understood. A child's calls are parsed into this type and no other: there is no
-/// `subagent` variant for them to become. Variants and fields are named as in `tools.json`.
+/// A plain tool call, understood. A child's calls are parsed into this type and no other: there is
+/// no `subagent` variant for them to become. Variants and fields are named as in `tools.json`.
 #[derive(Deserialize)]
 #[serde(tag = "name", content = "arguments", rename_all = "lowercase")]
 pub enum Tool {

@@ -87,8 +87,8 @@ impl Args {
         text.as_deref().map(Script::parse).transpose()
     }
 
-    /// The task in words: from the command line, the recording that is played, or stdin. Stdin is not
-    /// touched when there are words, since it may be a pipe that nobody closes.
+    /// The task in words: from the command line, the recording that is played, or stdin. Stdin is
+    /// not touched when there are words, since it may be a pipe that nobody closes.
     pub fn task(&self, script: Option<&Script>) -> Result<String> {
         let words = self.task.join(" ");
         let piped = words.is_empty() && script.is_none() && !stdin().is_terminal();

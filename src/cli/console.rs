@@ -18,8 +18,8 @@ pub fn setup(level: u8) {
     LEVEL.get_or_init(|| level);
 }
 
-/// Shows a text, in one write: lines of children at work side by side do not mix. A closed stderr is
-/// no reason to stop.
+/// Shows a text, in one write: lines of children at work side by side do not mix. A closed stderr
+/// is no reason to stop.
 pub fn tell(level: u8, text: &str) {
     if *LEVEL.get_or_init(|| 1) >= level {
         let _ = stderr().write_all(format!("{text}\n").as_bytes());
@@ -45,7 +45,8 @@ pub fn calling(agent: &Agent, call: &Call) {
     say(agent, &format!("{} {}", call.name, subject.unwrap_or_default()));
 }
 
-/// A request goes out. The first one of an agent is shown whole: there is nothing else that it knows.
+/// A request goes out. The first one of an agent is shown whole: there is nothing else that it
+/// knows.
 pub fn asking(agent: &Agent, body: &Body) {
     if LEVEL.get() == Some(&2) {
         let bytes = serde_json::to_string(body).unwrap_or_default().len();

@@ -1,4 +1,5 @@
-//! The names that the rooms and the lesson share. What only one room needs, that room imports itself.
+//! The names that need no explaining: of std, of the crates for errors, files and JSON, and our
+//! own. What is special to one room, that room imports itself.
 
 pub use std::collections::{BTreeMap, HashSet};
 pub use std::io::{BufRead, BufReader, Read, Write};

@@ -39,8 +39,8 @@ fn mend(sent: &mut Value, ids: &mut HashSet<String>) -> Call {
     let id = known.map_or_else(|| format!("call{:05}", FRESH.fetch_add(1, Relaxed)), str::to_owned);
     let mut function = sent["function"].as_object().cloned().unwrap_or_default();
     let name = function.get("name").and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-    // Arguments travel as a string that holds an object. Some servers send the object itself, nothing
-    // at all, or a string within the string.
+    // Arguments travel as a string that holds an object. Some servers send the object itself,
+    // nothing at all, or a string within the string.
     let text = match function.get("arguments").cloned().unwrap_or_default() {
         Value::String(text) => from_str::<String>(&text).unwrap_or(text),
         Value::Null => String::new(),

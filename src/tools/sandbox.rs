@@ -6,13 +6,15 @@
 use crate::cli::prelude::*;
 
 /// Writable besides the temporary directory: the working directory, devices that a shell needs, and
-/// the caches of package managers, which fail without them in ways that a model spends its turns on.
+/// the caches of package managers, which fail without them in ways that a model spends its turns
+/// on.
 const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts /dev/shm \
     ~/.cache ~/.npm ~/.cargo/registry ~/.cargo/git";
 
-/// Keeps other processes from reading our memory and environment, where the key is; and unless `open`,
-/// puts up the walls, with `extra` folders inside. Must come before any thread starts: older threads
-/// stay outside. Where the kernel has no walls, or not all of them, a warning says so.
+/// Keeps other processes from reading our memory and environment, where the key is; and unless
+/// `open`, puts up the walls, with `extra` folders inside. Must come before any thread starts:
+/// older threads stay outside. Where the kernel has no walls, or not all of them, a warning says
+/// so.
 pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);

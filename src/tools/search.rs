@@ -41,7 +41,7 @@ pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
 /// in a circle.
 fn walk(start: &str, named: &str) -> Result<impl Iterator<Item = PathBuf>> {
     let start = resolve(if start.is_empty() { "." } else { start });
-    fs_err::metadata(&start)?;
+    fs::metadata(&start)?;
     let all = named.split('/').any(|part| SKIPPED.contains(&part));
     let skip = |entry: &DirEntry| SKIPPED.iter().any(|name| entry.file_name() == *name);
     let wanted = move |entry: &DirEntry| all || entry.depth() == 0 || !skip(entry);

@@ -1,10 +1,10 @@
 //! bash: a command ends when its shell ends, or at a limit, and is swept away when the run ends.
 //!
 //! One pipe takes stdout and stderr, so that they stay in order. Whatever the shell leaves in the
-//! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing about
-//! the end of the shell. A thread waits for the shell and closes a second pipe, which wakes us; what
-//! stands in the first one then is the rest of the result. A file in place of the pipe would not do:
-//! `echo x > /dev/stderr` cuts a file to nothing.
+//! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing
+//! about the end of the shell. A thread waits for the shell and closes a second pipe, which wakes
+//! us; what stands in the first one then is the rest of the result. A file in place of the pipe
+//! would not do: `echo x > /dev/stderr` cuts a file to nothing.
 
 use std::io::{copy, pipe, sink};
 use std::process::{Command, Stdio, id};
@@ -27,8 +27,8 @@ const GRACE: Duration = Duration::from_millis(500);
 /// The groups of all commands so far. Held while one starts, and for ever by the sweep.
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an error
-/// that begins with how it ended.
+/// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
+/// error that begins with how it ended.
 pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
