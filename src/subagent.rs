@@ -76,9 +76,7 @@ fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     match end {
         None | Some(End::Silent) => Ok(text.to_owned()),
         Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\nIncomplete, {turns} turns: {text}")),
-        Some(End::Failed(why)) => {
-            bail!("subagent failed, turn {turns}: {why:#}\nLast text: {text}")
-        }
+        Some(End::Failed(why)) => bail!("subagent failed, turn {turns}: {why:#}\nIt said: {text}"),
     }
 }
 
