@@ -13,7 +13,7 @@ fn main() {
     let args: Args = clap::Parser::parse();
     console::setup(1 + u8::from(args.verbose) - u8::from(args.quiet));
     let result = run(&args);
-    shell::sweep();
+    drop(shell::sweep());
     exit(console::print(args.json, result));
 }
 
@@ -36,7 +36,7 @@ fn run(args: &Args) -> Result<Vec<Outcome>> {
     // Files outside the working directory are open by now, and no thread has started yet.
     sandbox::raise(args.no_sandbox, &args.allow_write)?;
     ctrlc::set_handler(|| {
-        shell::sweep();
+        let _held = shell::sweep();
         exit(130);
     })?;
     let server = || Server::new(&args.base_url, &key, args.timeout).map(Model::Server);

@@ -441,6 +441,28 @@ fn an_interrupt_ends_the_run_and_its_commands() {
 }
 
 #[test]
+fn an_interrupt_ends_a_run_whose_answer_nobody_reads() {
+    let scenario = Scenario::new([text(&"x".repeat(300_000))]).args(&["--no-memory", "-q", "go"]);
+    let (mut command, seen) = scenario.command();
+    let mut child = command.spawn().unwrap();
+    while seen.lock().unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+    // It waits in its write now, or soon will; the signal must end it either way.
+    let id = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let status = loop {
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(std::time::Instant::now() < deadline, "it does not end");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    assert!(status.code().is_none_or(|code| code == 130), "{status}");
+}
+
+#[test]
 fn the_demo_builds_a_working_todo_app_without_key_or_network() {
     let demo = |scenario: Scenario| {
         scenario

@@ -309,6 +309,26 @@ fn a_preset_is_found_by_file_or_name_and_never_by_path() {
 }
 
 #[test]
+fn a_preset_that_is_no_file_is_said() {
+    for make in [
+        "mkfifo roles/x.toml",
+        "mkdir roles/x.toml",
+        "ln -s /dev/zero roles/x.toml",
+        "ln -s nowhere roles/x.toml",
+    ] {
+        let scenario = Scenario::new([text("never")]).folder("roles");
+        let made = std::process::Command::new("sh")
+            .args(["-c", make])
+            .current_dir(scenario.dir.path())
+            .status();
+        assert!(made.unwrap().success());
+        let run = scenario.run();
+        assert_eq!(run.code, 2, "{make}: {}", run.stderr);
+        assert_holds(&run.stderr, &["roles/x.toml"]);
+    }
+}
+
+#[test]
 fn presets_come_from_the_project_the_person_and_the_binary() {
     let role = |text: &str| format!("description = \"{text}\"\nprompt = \"p\"\n");
     let listed = |scenario: Scenario| scenario.args(&["--list-roles"]).run();

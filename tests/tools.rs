@@ -239,6 +239,8 @@ fn long_output_keeps_its_head_and_its_end() {
         bash("head -c 300000000 /dev/zero | tr '\\0' x; echo; echo END"),
         bash("printf 'a\\000b\\377\\033[31mred\\033[0m'"),
         bash("for i in $(seq 20000); do printf '中'; done"),
+        bash("printf 'one\\n\\033]0;title that never ends\\nthree\\n\\033Pfour\\nfive\\n'"),
+        ("bash", json!({ "command": "yes", "timeout": 1 })),
     ])
     .run();
     let told = run.tool("0");
@@ -250,6 +252,11 @@ fn long_output_keeps_its_head_and_its_end() {
     assert!((0..4).all(|id| run.tool(&id.to_string()).len() <= 30_100));
     assert_holds(&run.tool("1"), &["bytes left out", "x\nEND\n"]);
     assert_eq!(run.tool("2"), "ab\u{fffd}red");
+    assert_holds(&run.tool("4"), &["one\n", "\nthree\n", "\nfive\n"]);
+    let flood = run.tool("5");
+    let left_out: usize =
+        flood.split("[... ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(left_out > 100_000 && flood.matches("left out").count() == 1, "{left_out}");
     let cut = run.tool("3");
     assert!(cut.starts_with('中') && cut.ends_with('中') && !cut.contains('\u{fffd}'));
 }
@@ -269,6 +276,8 @@ fn search_agrees_with_grep_and_find() {
         ("glob", json!({ "pattern": "nowhere/*" })),
         ("glob", json!({ "pattern": "**/*.none" })),
         ("glob", json!({ "pattern": "./src/*" })),
+        ("glob", json!({ "pattern": ".//src/*" })),
+        ("glob", json!({ "pattern": "~/*.rs" })),
     ]);
     let scenario = scenario
         .file("a.rs", "needle\nno\nneeedle é\n")
@@ -294,7 +303,8 @@ fn search_agrees_with_grep_and_find() {
         lines.sort();
         lines
     };
-    let run = scenario.args(&["--no-memory", "look"]).run();
+    let home = scenario.dir.path().display().to_string();
+    let run = scenario.env("HOME", Some(&home)).args(&["--no-memory", "look"]).run();
     let sorted = |id: &str| {
         let mut lines: Vec<_> = run.tool(id).lines().map(str::to_owned).collect();
         lines.sort();
@@ -312,7 +322,8 @@ fn search_agrees_with_grep_and_find() {
     assert_holds(&run.tool("8"), &["Error: ", "nowhere"]);
     assert_holds(&run.tool("9"), &["Error: ", "nowhere"]);
     assert_eq!(run.tool("10"), "no matches");
-    assert_eq!(run.tool("11"), run.tool("3"));
+    assert_eq!((run.tool("11"), run.tool("12")), (run.tool("3"), run.tool("3")));
+    assert_eq!(run.tool("13"), format!("{}/a.rs", run.dir.path().display()));
     assert!(!run.dir.path().join("pwned").exists());
 }
 

@@ -72,19 +72,16 @@ pub fn print(as_json: bool, result: Result<Vec<Outcome>>) -> i32 {
     }
     let answer = lead["answer"].as_str().unwrap_or_default();
     let text = if as_json { lead.to_string() } else { answer.to_owned() };
+    // A reader that has gone away has all it wanted.
     let printed = if text.is_empty() { Ok(()) } else { writeln!(stdout(), "{text}") };
-    match (&agents[0].end, printed) {
-        // A reader that has gone away has all it wanted.
-        (_, Err(error)) if error.kind() != BrokenPipe => 1,
-        (None, _) => 0,
-        (Some(End::TurnLimit(_)), _) => 3,
-        (Some(End::Silent | End::Failed(_)), _) => {
-            if refused {
-                2
-            } else {
-                1
-            }
-        }
+    if let Some(why) = printed.err().filter(|why| why.kind() != BrokenPipe) {
+        tell(0, &format!("error: cannot print the answer: {why}"));
+        return 1;
+    }
+    match agents[0].end {
+        None => 0,
+        Some(End::TurnLimit(_)) => 3,
+        Some(End::Silent | End::Failed(_)) => 1 + i32::from(refused),
     }
 }
 

@@ -54,7 +54,7 @@ impl Server {
         let help = match (json, status.as_u16()) {
             (Ok(json), 200..=299) if json["error"].is_null() => return Ok(json),
             (Err(_), 200..=299) => format!("this was not JSON; {SET}, often ending in /v1"),
-            (_, 300..=399) => format!("{SET} to {:?}", target.as_slice()),
+            (_, 300..=399) => format!("{SET}; it points to {:?}", target.as_slice()),
             (_, 401 | 403) => "check OPENAI_API_KEY".to_owned(),
             (_, 404 | 405) => format!("{SET}, often ending in /v1, or --model"),
             _ => bail!("{url} answered {status}: {words}"),

@@ -22,8 +22,13 @@ impl Roles {
             let files = if wanted { Some(fs::read_dir(place)?) } else { None };
             for file in files.into_iter().flatten() {
                 let path = file?.path();
-                let text = if path.is_file() { fs::read(&path)? } else { Vec::new() };
-                roles.add(&path, &path.to_string_lossy(), &String::from_utf8_lossy(&text))?;
+                // Editors leave hidden copies such as .#reviewer.toml.
+                let hidden =
+                    path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+                if path.extension() == Some("toml".as_ref()) && !hidden {
+                    let text = fs::read_to_string(regular(&path)?)?;
+                    roles.add(&path, &path.to_string_lossy(), &text)?;
+                }
             }
         }
         Ok(roles)
@@ -43,9 +48,7 @@ impl Roles {
 
     fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<()> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        if path.extension() != Some("toml".as_ref()) || stem.starts_with('.') {
-            return Ok(());
-        }
+        // The parser's own message has the line, a caret, and the keys that are allowed.
         let mut role: Role = toml::from_str(text).map_err(|error| anyhow!("{source}: {error}"))?;
         let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
         let turns = role.max_turns.unwrap_or(10);

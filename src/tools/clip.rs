@@ -22,7 +22,8 @@ pub fn redact(text: &str) -> String {
 
 /// The text without the key, escape sequences and control characters, save newline and tab.
 pub fn clean(text: &str) -> String {
-    let text = ::console::strip_ansi_codes(text);
+    // Line by line: a sequence that never ends must not swallow what comes after it.
+    let text: String = text.split_inclusive('\n').map(::console::strip_ansi_codes).collect();
     redact(&text.replace(|char: char| char.is_control() && !matches!(char, '\n' | '\t'), ""))
 }
 

@@ -66,7 +66,7 @@ pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)>> {
 }
 
 /// The path, if there is a regular file: a FIFO would block, a device may never end.
-fn regular(path: &Path) -> Result<&Path> {
+pub fn regular(path: &Path) -> Result<&Path> {
     let metadata = fs::metadata(path)?;
     ensure!(!metadata.is_dir(), "{} is a directory", path.display());
     ensure!(metadata.is_file(), "{} is not a regular file", path.display());

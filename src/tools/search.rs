@@ -14,7 +14,8 @@ const SHOWN: usize = 200;
 /// Paths that match, newest first, ties by name.
 pub fn glob(pattern: &str) -> Result<String> {
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
-    let pattern = pattern.trim_start_matches("./");
+    let whole = resolve(pattern);
+    let pattern = &whole.strip_prefix(".").unwrap_or(&whole).to_string_lossy();
     let matcher = Pattern::new(pattern)?;
     // All that can match lies below the part before the first wildcard.
     let fixed = pattern.split_inclusive('/').take_while(|part| !part.contains(['*', '?', '[']));

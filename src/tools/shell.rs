@@ -11,6 +11,7 @@ use std::process::{Command, Stdio, id};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::cli::prelude::*;
@@ -24,7 +25,7 @@ const MOST_OUTPUT: usize = 1 << 30;
 /// Between asking processes to end and ending them.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// The groups of all commands so far. Held while one starts, and for ever by the sweep.
+/// The groups of all commands so far. Held while one starts, and by the sweep.
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
@@ -47,18 +48,18 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let waiting = thread::spawn(move || (shell.wait(), drop(end)).0);
 
     // Others may read from this pipe as well: what was there when we looked may be gone.
-    rustix::io::ioctl_fionbio(&output, true)?;
+    ioctl_fionbio(&output, true)?;
     let (start, mut stopped) = (Instant::now(), None);
     let (mut kept, mut dropped, mut chunk) = (Vec::new(), 0, vec![0; 64 * 1024]);
     loop {
         let left = limit.saturating_sub(start.elapsed());
         let wait = if stopped.is_none() { Some(left.try_into()?) } else { None };
         let mut ready = [PollFd::new(&output, PollFlags::IN), PollFd::new(&ended, PollFlags::IN)];
-        poll(&mut ready, wait.as_ref())?;
+        retry_on_intr(|| poll(&mut ready, wait.as_ref()))?;
         let [has_output, has_ended] = ready.map(|pipe| !pipe.revents().is_empty());
         if has_ended {
             // All that the shell itself printed is here; what others print goes on.
-            let rest = rustix::io::ioctl_fionread(&output)?;
+            let rest = ioctl_fionread(&output)?;
             let _ = output.by_ref().take(rest).read_to_end(&mut kept);
             break;
         }
@@ -79,9 +80,10 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     }
     let (seconds, status) = (start.elapsed().as_secs_f64(), waiting.join().expect("no panic")?);
     // Whoever still prints would stop or die if nobody took it.
-    rustix::io::ioctl_fionbio(&output, false)?;
+    ioctl_fionbio(&output, false)?;
     thread::spawn(move || copy(&mut output, &mut sink()));
-    let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT, dropped);
+    // A line on how it ended will stand before this.
+    let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT - 200, dropped);
     let text = if text.trim().is_empty() { "(no output)" } else { &*text };
     let how = stopped.map(|how| format!("{how}, ended after {seconds:.1} seconds"));
     let how = how.unwrap_or_else(|| status.to_string().replace("status:", "code"));
@@ -89,11 +91,12 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Ends every command of this run and what it left behind. After this no command starts.
-pub fn sweep() {
+/// Ends every command of this run and what it left behind. No command starts while the result, which
+/// is the lock, is kept.
+pub fn sweep() -> MutexGuard<'static, Vec<Pid>> {
     let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
     for group in &*groups {
         let _ = kill_process_group(*group, Signal::KILL);
     }
-    mem::forget(groups);
+    groups
 }
