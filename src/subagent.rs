@@ -50,7 +50,8 @@ impl Team<'_> {
         self.roles.advice(&preset).inspect(|presets| say(&child, presets));
         let end = child.run(&tools::run).err();
         let how = end.as_ref().map_or("ends".to_owned(), |end| format!("failed: {end}"));
-        say(&child, &format!("{how} after {:.1?}: {}", start.elapsed(), child.outcome.text));
+        let seconds = start.elapsed().as_secs_f64();
+        say(&child, &format!("{how}, {seconds:.1} s: {}", child.outcome.text));
         let outcome = Outcome { end, ..child.outcome };
         let text = text_for_lead(&outcome);
         self.ended.borrow_mut().push(outcome);

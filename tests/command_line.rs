@@ -400,9 +400,11 @@ fn a_closed_stdout_or_stderr_is_no_reason_to_fail() {
     }
     let full = Scenario::new([text("all done")]);
     let (mut command, _) = full.command();
-    let status =
-        command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap()).status();
-    assert_eq!(status.unwrap().code(), Some(1), "an answer that cannot be printed is a failure");
+    let device = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.stdout(device).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "an answer that cannot be printed is a failure");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_holds(&stderr, &["cannot print the answer", "No space left"]);
 }
 
 #[test]

@@ -382,7 +382,7 @@ fn progress_shows_who_does_what_and_stdout_stays_clean() {
     assert_holds(lines[1], &["tester#1", "starts: check the parser"]);
     assert_eq!(lines[2], "tester#1 1/20 bash echo hi; exit 4");
     assert_holds(lines[3], &["tester#1 1/20 bash failed: exit code 4"]);
-    let (start, end) = ("tester#1 2/20 ends after ", "s: child report");
+    let (start, end) = ("tester#1 2/20 ends, ", " s: child report");
     assert!(lines[4].starts_with(start) && lines[4].ends_with(end), "{}", lines[4]);
     assert_eq!(lines.len(), 5);
 }
