@@ -10,9 +10,11 @@ const RECALLED: usize = 8 * 1024;
 /// Opens the file, and makes it and its folder where they are missing. Trouble with it is a
 /// warning: it may not cost the answer.
 pub fn open(path: &Path) -> Option<File> {
-    // Reading a pipe or a device would never end.
-    let special = path.exists() && !path.is_file();
-    let odd = || std::io::Error::other(format!("{} is no regular file", path.display()));
+    // Reading a pipe or a device would never end, and a link, which an earlier run may have left,
+    // would lead past the walls.
+    let linked = path.is_symlink() || path.parent().is_some_and(Path::is_symlink);
+    let special = linked || path.exists() && !path.is_file();
+    let odd = || std::io::Error::other(format!("{} is a link, or no file", path.display()));
     let made = if special { Err(odd()) } else { fs::create_dir_all(path.parent().unwrap_or(path)) };
     let open = |()| fs::OpenOptions::new().read(true).append(true).create(true).open(path);
     made.and_then(open).map_err(warn).ok()

@@ -25,7 +25,6 @@ pub struct Role {
 }
 
 /// All presets, by file name in lower case.
-#[derive(Default)]
 pub struct Roles(BTreeMap<String, Role>);
 
 impl Roles {

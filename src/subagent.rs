@@ -26,8 +26,7 @@ impl Team<'_> {
         let tools = schema::lead(&self.roles.menu());
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place());
         let mut lead = self.agent("lead", &tools, [&system, task]);
-        let end = lead.run(&|call| self.act(call)).err();
-        Outcome { end, ..lead.outcome }
+        Outcome { end: lead.run(&|call| self.act(call)).err(), ..lead.outcome }
     }
 
     /// A plain tool, or a child's whole life: its messages begin here and are gone at the end.

@@ -146,6 +146,7 @@ fn help_version_and_usage_errors() {
         (&["--allow-write", "nowhere", "x"], "nowhere"),
         (&["--replay", "nowhere"], "nowhere"),
         (&["--record", "no/where", "x"], "no/where"),
+        (&["--record", "/proc/self/exe", "x"], "is a link"),
     ] {
         let run = run(args);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{args:?}: {}", run.stderr);

@@ -316,13 +316,7 @@ fn a_preset_that_is_no_file_is_said() {
         "ln -s /dev/zero roles/x.toml",
         "ln -s nowhere roles/x.toml",
     ] {
-        let scenario = Scenario::new([text("never")]).folder("roles");
-        let made = std::process::Command::new("sh")
-            .args(["-c", make])
-            .current_dir(scenario.dir.path())
-            .status();
-        assert!(made.unwrap().success());
-        let run = scenario.run();
+        let run = Scenario::new([text("never")]).folder("roles").prepare(make).run();
         assert_eq!(run.code, 2, "{make}: {}", run.stderr);
         assert_holds(&run.stderr, &["roles/x.toml"]);
     }
@@ -417,17 +411,18 @@ fn a_memory_that_cannot_be_written_costs_a_warning() {
     let run = Scenario::new([text("ANSWER")]).folder("memory/agent_memory.md").run();
     run.answered("ANSWER").asked(1);
     assert_holds(&run.stderr, &["warning: ", "memory/agent_memory.md"]);
-    // A pipe or a device would be read for ever.
-    for make in ["mkfifo memory/agent_memory.md", "ln -s /dev/zero memory/agent_memory.md"] {
-        let scenario = Scenario::new([text("ANSWER")]).folder("memory");
-        let made = std::process::Command::new("sh")
-            .args(["-c", make])
-            .current_dir(scenario.dir.path())
-            .status();
-        assert!(made.unwrap().success());
-        let run = scenario.run();
+    // A pipe or a device would be read for ever, a link leads past the walls.
+    for make in [
+        "mkfifo memory/agent_memory.md",
+        "ln -s /dev/zero memory/agent_memory.md",
+        "echo mine > kept; ln -s ../kept memory/agent_memory.md",
+        "mkdir other; echo mine > kept; mv memory was; ln -s other memory",
+    ] {
+        let run = Scenario::new([text("ANSWER")]).folder("memory").prepare(make).run();
         run.answered("ANSWER").asked(1);
         assert_holds(&run.stderr, &["warning: ", "memory/agent_memory.md"]);
+        assert!(!make.contains("kept") || run.read("kept") == "mine\n");
+        assert!(!run.dir.path().join("other/agent_memory.md").exists());
     }
 }
 

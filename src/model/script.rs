@@ -33,8 +33,10 @@ impl Script {
     }
 }
 
-/// Opens a file for the exchanges of this run.
+/// Opens a file for the exchanges of this run. A link, which an earlier run may have left, would lead
+/// past the walls.
 pub fn start_recording(path: &Path) -> Result<()> {
+    ensure!(!path.is_symlink(), "--record {} is a link", path.display());
     File::create(path).map(|file| _ = RECORD.set(file)).context("cannot record")
 }
 

@@ -11,7 +11,7 @@ impl Roles {
     /// Shipped presets, under those of the person, under those of the project (`folder`, or
     /// `./roles`): a file takes the place of one of the same name. One bad file is an error.
     pub fn load(folder: Option<&Path>) -> Result<Roles> {
-        let mut roles = Roles::default();
+        let mut roles = super::Roles(BTreeMap::new());
         for file in SHIPPED.files() {
             roles.add(file.path(), "built in", file.contents_utf8().unwrap_or_default())?;
         }

@@ -119,6 +119,13 @@ impl Scenario {
         self
     }
 
+    /// Runs a shell command in the folder.
+    pub fn prepare(self, command: &str) -> Scenario {
+        let shell = Command::new("sh").args(["-c", command]).current_dir(self.dir.path()).status();
+        assert!(shell.unwrap().success(), "{command}");
+        self
+    }
+
     /// In place of the task.
     pub fn args(mut self, args: &[&str]) -> Scenario {
         self.args = args.iter().map(ToString::to_string).collect();
