@@ -7,9 +7,6 @@ use crate::cli::prelude::*;
 /// Lines that `read` gives when it is not told how many.
 const LINES: usize = 2000;
 
-/// Held while a file changes: of two children that edit one file, neither may lose its edit.
-static CHANGING: Mutex<()> = Mutex::new(());
-
 /// Lines with their numbers, from `offset` (counting from 1), at most `limit` of them.
 pub fn read(path: &str, offset: Option<usize>, limit: Option<usize>) -> Result<String> {
     let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES));
@@ -28,10 +25,17 @@ pub fn read(path: &str, offset: Option<usize>, limit: Option<usize>) -> Result<S
     Ok(if count == 0 { format!("({path} is empty)") } else { text })
 }
 
-/// Replaces a file, or makes it together with its folders.
+/// Replaces a file with its mode and owner, or makes it together with its folders. The old file is
+/// there until the new one is finished, so that a crash or a full disk leaves the one or the other.
+/// A link stays a link: its target is replaced.
 pub fn write(path: &str, content: &str) -> Result<String> {
-    let _alone = CHANGING.lock().expect("no thread panics");
-    replace(path, content)?;
+    let target = fs::canonicalize(resolve(path)).or_else(|_| absolute(resolve(path)))?;
+    ensure!(!target.exists() || target.is_file(), "{path} is not a regular file");
+    let folder = fs::create_dir_all(target.parent().unwrap_or(&target));
+    let new = folder.and_then(|()| AtomicWriteFile::open(&target));
+    let done =
+        new.and_then(|mut new| new.write_all(content.as_bytes()).and_then(|()| new.commit()));
+    done.with_context(|| format!("cannot write {} (see --allow-write)", target.display()))?;
     Ok(format!("wrote {} bytes to {path}", content.len()))
 }
 
@@ -39,14 +43,12 @@ pub fn write(path: &str, content: &str) -> Result<String> {
 pub fn edit(path: &str, old: &str, new: &str) -> Result<String> {
     ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
     ensure!(old != new, "old_string and new_string are the same: nothing would change");
-    let _alone = CHANGING.lock().expect("no thread panics");
     let text = fs::read_to_string(regular(&resolve(path))?)?;
     match text.matches(old).count() {
-        1 => replace(path, &text.replacen(old, new, 1))?,
+        1 => write(path, &text.replacen(old, new, 1)),
         0 => bail!("old_string is not in {path}: read it again; line numbers are not part of it"),
         count => bail!("old_string is in {path} {count} times: add lines around it"),
     }
-    Ok(format!("edited {path}"))
 }
 
 /// The path that the model means: `~/` is home, anything else is below the working directory.
@@ -71,15 +73,4 @@ pub fn regular(path: &Path) -> Result<&Path> {
     ensure!(!metadata.is_dir(), "{} is a directory", path.display());
     ensure!(metadata.is_file(), "{} is not a regular file", path.display());
     Ok(path)
-}
-
-/// Puts a finished file in the place of the old one, with its mode and owner, so that a crash or a
-/// full disk leaves either the old or the new. A link stays a link: its target is replaced.
-fn replace(path: &str, text: &str) -> Result<()> {
-    let path = fs::canonicalize(resolve(path)).or_else(|_| absolute(resolve(path)))?;
-    ensure!(!path.exists() || path.is_file(), "{} is not a regular file", path.display());
-    let folder = fs::create_dir_all(path.parent().unwrap_or(&path));
-    let new = folder.and_then(|()| AtomicWriteFile::open(&path));
-    let done = new.and_then(|mut new| new.write_all(text.as_bytes()).and_then(|()| new.commit()));
-    done.with_context(|| format!("cannot write {} (see --allow-write)", path.display()))
 }
