@@ -49,6 +49,7 @@ impl Model {
     /// `turn` are for the recording; no model sees them.
     pub fn ask(&self, agent: usize, turn: u32, body: &Body) -> Result<Reply> {
         let body = redact(&serde_json::to_string(body)?);
+        let agent = &if agent == 0 { json!("lead") } else { json!(agent) };
         let answer = match self {
             Model::Server(server) => server.post(&body),
             Model::Script(script) => script.next(agent),

@@ -89,9 +89,9 @@ fn a_file_is_written_read_and_edited() {
     assert_eq!(told[1], "1\tone\n2\ttwo\n3\t三\n");
     assert_eq!(told[2], "2\ttwo\n(there is more: go on with offset 3)");
     assert_eq!(told[3], "Error: n/e/w.txt has only 3 lines");
-    assert_eq!(told[4], "edited n/e/w.txt");
+    assert_eq!(told[4], "wrote 10 bytes to n/e/w.txt");
     assert_holds(&told[5], &["Error: ", "not in n/e/w.txt", "line numbers"]);
-    assert_eq!(told[6], "edited n/e/w.txt");
+    assert_eq!(told[6], "wrote 10 bytes to n/e/w.txt");
     assert_holds(&told[7], &["Error: ", "are the same"]);
     assert_holds(&told[8], &["Error: ", "empty", "write"]);
     assert_holds(&told[10], &["Error: ", "2 times"]);
@@ -221,6 +221,27 @@ fn bash_gives_both_streams_in_order_and_ends_with_its_shell() {
     assert_holds(&run.tool("6"), &["Error: signal: 9"]);
     assert_eq!(run.tool("7"), "(no output)");
     assert!(start.elapsed() < Duration::from_secs(59), "no call waited for what it left behind");
+}
+
+#[test]
+fn nothing_is_left_running() {
+    let left = "sleep 300 & setsid sleep 300 & timeout 300 sleep 300 & nohup sleep 300 >/dev/null 2>&1 & \
+        set -m; sleep 300 & (sleep 300 &) ; setsid bash -c 'trap \"\" TERM; sleep 300' & \
+        sleep 0.1; jobs -p > pids; pgrep -f 'sleep 300' -s 0 >> pids; echo started";
+    let run = calling(&[bash(left)]).run();
+    run.answered("all done");
+    assert_holds(&run.tool("0"), &["started"]);
+    let pids = run.read("pids");
+    assert!(pids.lines().count() >= 6, "{pids}");
+    for pid in pids.lines() {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
+    // The same by another way: no process has this run's folder as its own.
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let folder = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+        assert!(!folder.starts_with(run.dir.path()), "{}", entry.path().display());
+    }
 }
 
 #[test]

@@ -23,9 +23,9 @@ impl Script {
     }
 
     /// The next answer that was recorded for an agent.
-    pub fn next(&self, agent: usize) -> Result<Value> {
-        let (mut left, agent) = (self.0.lock().expect("no thread panics"), label(agent));
-        let next = left.iter().position(|line| line["agent"] == agent);
+    pub fn next(&self, agent: &Value) -> Result<Value> {
+        let mut left = self.0.lock().expect("no thread panics");
+        let next = left.iter().position(|line| line["agent"] == *agent);
         let next = next.with_context(|| format!("the recording ends here for agent {agent}"))?;
         let mut line = left.remove(next);
         ensure!(line["error"].is_null(), "{}", line["error"].as_str().unwrap_or_default());
@@ -42,9 +42,9 @@ pub fn start_recording(path: &Path) -> Result<()> {
 
 /// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not
 /// the run.
-pub fn record(agent: usize, turn: u32, body: &str, answer: &Result<Value>) {
+pub fn record(agent: &Value, turn: u32, body: &str, answer: &Result<Value>) {
     let Some(mut file) = RECORD.get() else { return };
-    let (agent, request) = (label(agent), from_str::<Value>(body).unwrap_or_default());
+    let request = from_str::<Value>(body).unwrap_or_default();
     let mut line = json!({ "agent": agent, "turn": turn, "request": request });
     match answer {
         Ok(reply) => line["reply"] = reply.clone(),
@@ -52,8 +52,4 @@ pub fn record(agent: usize, turn: u32, body: &str, answer: &Result<Value>) {
     }
     let written = file.write_all(format!("{}\n", redact(&line.to_string())).as_bytes());
     written.unwrap_or_else(|why| tell(0, &format!("warning: cannot record: {why}")));
-}
-
-fn label(agent: usize) -> Value {
-    if agent == 0 { json!("lead") } else { json!(agent) }
 }

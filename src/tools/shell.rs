@@ -12,11 +12,12 @@ use std::process::{Command, Stdio, id};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::cli::prelude::*;
 
-/// In the environment of every command: it tells a nested run that it is one.
+/// In the environment of every command: it tells a nested run that it is one, and the sweep at the
+/// end which processes are ours.
 pub const MARK: &str = "AGENT_SUBAGENT_RUN";
 /// Seconds that a command may take when the model does not say; at most five times as many.
 const TIMEOUT: u64 = 120;
@@ -91,12 +92,23 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Ends every command of this run and what it left behind. No command starts while the result, which
-/// is the lock, is kept.
+/// Ends every command of this run and all that it left behind. No command starts while the result,
+/// which is the lock, is kept.
 pub fn sweep() -> MutexGuard<'static, Vec<Pid>> {
     let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-    for group in &*groups {
-        let _ = kill_process_group(*group, Signal::KILL);
-    }
+    groups.iter().map(|group| kill_process_group(*group, Signal::KILL)).for_each(drop);
+    // What is killed takes a moment to be gone, and may have started something just before.
+    let _scans = (0..200).take_while(|_| !groups.is_empty() && kill_marked() > 0).count();
     groups
+}
+
+/// Ends what has our mark in its environment, also in groups and sessions of its own, where the system
+/// shows environments. Gives how many there were.
+fn kill_marked() -> usize {
+    let mark = format!("{MARK}={}", id());
+    let marked = |all: Vec<u8>| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes());
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ours = all.filter(|entry| fs::read(entry.path().join("environ")).is_ok_and(marked));
+    let pids = ours.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    pids.filter(|pid| kill_process(*pid, Signal::KILL).is_ok()).count()
 }
