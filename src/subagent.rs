@@ -75,7 +75,7 @@ fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     let text = if text.is_empty() { "(no summary)" } else { text };
     match end {
         None | Some(End::Silent) => Ok(text.to_owned()),
-        Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\nIncomplete, {turns} turns: {text}")),
+        Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\n(incomplete, {turns} turns) {text}")),
         Some(End::Failed(why)) => bail!("subagent failed, turn {turns}: {why:#}\nIt said: {text}"),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The message is kept as it came, because servers want back what they sent: thinking that belongs
 //! to its calls, signatures, fields nobody has heard of yet. Only what a server would refuse is
-//! mended: a missing id, arguments that are not JSON.
+//! mended: a missing id, arguments that are no JSON object.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -49,7 +49,7 @@ fn mend(sent: &mut Value, ids: &mut HashSet<String>) -> Call {
     let text = if text.trim().is_empty() { "{}" } else { &*text };
     let (back, arguments) = match from_str::<Value>(text) {
         Ok(value) if value.is_object() => (text, Ok(value)),
-        Ok(_) => (text, Err("arguments must be a JSON object".to_owned())),
+        Ok(_) => ("{}", Err("arguments must be a JSON object".to_owned())),
         Err(why) => ("{}", Err(format!("arguments are not valid JSON, or cut off: {why}"))),
     };
     sent["id"] = id.clone().into();
