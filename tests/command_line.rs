@@ -270,6 +270,21 @@ fn a_recording_plays_back_through_the_real_tools_without_a_server() {
 }
 
 #[test]
+fn an_old_recording_is_kept_until_the_first_exchange_of_the_new_one() {
+    let old = "{\"agent\":\"lead\"}\n".repeat(9_999);
+    for (args, code, kept) in [
+        (&["--base-url", "no url", "--record", "r.jsonl", "x"][..], 2, true),
+        (&["--allow-write", "nowhere", "--record", "r.jsonl", "x"], 2, true),
+        (&["--record", "r.jsonl", "x"], 0, false),
+    ] {
+        let run = Scenario::new([text("new")]).file("r.jsonl", old.as_str()).args(args).run();
+        assert_eq!(run.code, code, "{}", run.stderr);
+        assert_eq!(run.read("r.jsonl") == old, kept, "{args:?}");
+        assert_eq!(run.read("r.jsonl").lines().count(), if kept { 9_999 } else { 1 });
+    }
+}
+
+#[test]
 fn a_recording_that_is_none_or_too_short_is_said() {
     let none = Scenario::new([])
         .file("r.jsonl", "{\"agent\":\"lead\"}\nnonsense\n")

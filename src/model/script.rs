@@ -33,19 +33,21 @@ impl Script {
     }
 }
 
-/// Opens a file for the exchanges of this run. A link, which an earlier run may have left, would lead
-/// past the walls.
+/// Opens a file for the exchanges of this run; an old recording in it stays until the first of them.
+/// A link, which an earlier run may have left, would lead past the walls.
 pub fn start_recording(path: &Path) -> Result<()> {
     ensure!(!path.is_symlink(), "--record {} is a link", path.display());
-    File::create(path).map(|file| _ = RECORD.set(file)).context("cannot record")
+    let file = File::options().write(true).create(true).truncate(false).open(path);
+    file.map(|file| _ = RECORD.set(file)).context("cannot record")
 }
 
 /// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not
 /// the run.
 pub fn record(agent: &Value, turn: u32, body: &str, answer: &Result<Value>) {
     let Some(mut file) = RECORD.get() else { return };
-    let request = from_str::<Value>(body).unwrap_or_default();
-    let mut line = json!({ "agent": agent, "turn": turn, "request": request });
+    // Nothing comes before the lead's first request. What is no file, such as a pipe, stays as it is.
+    drop((turn == 1 && agent == "lead").then(|| file.set_len(0)));
+    let mut line = json!({ "agent": agent, "turn": turn, "request": from_str::<Value>(body).ok() });
     match answer {
         Ok(reply) => line["reply"] = reply.clone(),
         Err(why) => line["error"] = format!("{why:#}").into(),
