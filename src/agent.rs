@@ -80,11 +80,10 @@ impl Agent<'_> {
     }
 
     /// The text that answers a call. An error is a text too: the model can act on it, the person
-    /// need not. A tool that was not offered is refused, also when the model asks for it all the
-    /// same.
+    /// need not. A tool that was not offered is refused.
     fn result(&self, call: &Call, act: &dyn Fn(&Call) -> Result<String>) -> String {
         console::calling(self, call);
-        let names: Vec<&str> = self.tools.iter().map(schema::name).collect();
+        let names: Vec<&str> = self.tools.iter().map(tools::schema::name).collect();
         let note = if self.number == 0 { "" } else { " (sub-agents cannot start sub-agents)" };
         let unknown = || anyhow!("unknown tool {}; you have {}{note}", call.name, names.join(", "));
         let text = if names.contains(&call.name.as_str()) { act(call) } else { Err(unknown()) }

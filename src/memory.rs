@@ -10,13 +10,8 @@ const RECALLED: usize = 8 * 1024;
 /// Opens the file, and makes it and its folder where they are missing. Trouble with it is a
 /// warning: it may not cost the answer.
 pub fn open(path: &Path) -> Option<File> {
-    // Reading a pipe or a device would never end, and a link, which an earlier run may have left,
-    // would lead past the walls.
-    let linked = path.is_symlink() || path.parent().is_some_and(Path::is_symlink);
-    let special = linked || path.exists() && !path.is_file();
-    let odd = || std::io::Error::other(format!("{} is a link, or no file", path.display()));
-    let made = if special { Err(odd()) } else { fs::create_dir_all(path.parent().unwrap_or(path)) };
-    let open = |()| fs::OpenOptions::new().read(true).append(true).create(true).open(path);
+    let made = own(path).and_then(|path| Ok(fs::create_dir_all(path.parent().unwrap_or(path))?));
+    let open = |()| Ok(File::options().read(true).append(true).create(true).open(path)?);
     made.and_then(open).map_err(warn).ok()
 }
 
@@ -33,8 +28,8 @@ pub fn recall(mut file: &File) -> String {
     if text.trim().is_empty() { String::new() } else { heading + text.split_at(newest).1 }
 }
 
-/// Appends an entry, in one write, so that runs side by side do not mix. A run that came
-/// to no result leaves none.
+/// Appends an entry, in one write, so that runs side by side do not mix. A run that came to no
+/// result leaves none.
 pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome) {
     let mark = match end {
         None => "",
@@ -43,14 +38,11 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     };
     // A line that looks like the start of an entry gets a blank before it.
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");
-    let stamp = jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S");
-    let (task, text) = (part(task), part(text));
-    let entry = format!("\n## {stamp}\n**Task:** {task}\n**Result:** {mark}{text}\n");
-    // Whoever holds the lock may hold it for long; a single write does not mix with another.
-    let _ = file.file().try_lock();
+    let now = jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S");
+    let entry = format!("\n## {now}\n**Task:** {}\n**Result:** {mark}{}\n", part(task), part(text));
     file.write_all(entry.as_bytes()).unwrap_or_else(warn);
 }
 
-fn warn(error: std::io::Error) {
-    tell(0, &format!("warning: no memory: {error}"));
+fn warn(error: impl Into<Error>) {
+    tell(0, &format!("warning: no memory: {:#}", error.into()));
 }

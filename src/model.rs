@@ -12,9 +12,8 @@ pub enum Model {
     Script(script::Script),
 }
 
-/// One question, whole. There is no temperature and no limit in it: what is not sent, no server can
-/// refuse. A model forgets between two requests, so
-/// the conversation goes out again each time.
+/// One question, whole: a model forgets between two requests, so the conversation goes out again
+/// each time. There is no temperature and no limit in it: what is not sent, no server can refuse.
 #[derive(Serialize)]
 pub struct Body<'a> {
     pub model: &'a str,

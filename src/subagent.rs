@@ -23,7 +23,7 @@ enum LeadTool {
 impl Team<'_> {
     /// Runs the lead's loop on the person's task, with what it remembers of earlier runs.
     pub fn lead(&self, task: &str, memory: &str) -> Outcome {
-        let tools = schema::lead(&self.roles.menu());
+        let tools = tools::schema::lead(&self.roles.menu());
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place());
         let mut lead = self.agent("lead", &tools, [&system, task]);
         Outcome { end: lead.run(&|call| self.act(call)).err(), ..lead.outcome }
@@ -34,10 +34,10 @@ impl Team<'_> {
         if call.name != "subagent" {
             return tools::run(call);
         }
-        let LeadTool::Subagent { role, task } = schema::parse(call)?;
+        let LeadTool::Subagent { role, task } = tools::schema::parse(call)?;
         ensure!(!role.trim().is_empty() && !task.trim().is_empty(), "role or task is empty");
         let preset = self.roles.find(&role);
-        let tools = schema::plain(preset.tools.as_deref());
+        let tools = tools::schema::plain(preset.tools.as_deref());
         let who = format!("You are a {}.\n\n{}", preset.name, preset.prompt);
         let system = format!("{who}\n\n{}\n{}", include_str!("child.md"), place());
         let start = Instant::now();

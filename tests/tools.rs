@@ -412,6 +412,37 @@ fn files_of_the_person_may_lie_outside_the_walls() {
 }
 
 #[test]
+fn no_link_below_the_working_directory_leads_own_files_past_the_walls() {
+    let plant = "mkdir -p out/b; ln -s out a; echo mine > kept; ln -s kept link; mkfifo fifo";
+    for (path, whole) in [
+        ("a/r.jsonl", false),
+        ("a/b/r.jsonl", false),
+        ("a/r.jsonl", true),
+        ("link", false),
+        ("link", true),
+        ("fifo", false),
+    ] {
+        for option in ["--record", "--memory"] {
+            let scenario = Scenario::new([text("ok")]).prepare(plant);
+            let folder = scenario.dir.path().canonicalize().unwrap();
+            let given = if whole { folder.join(path) } else { path.into() };
+            let run = scenario.args(&[option, given.to_str().unwrap(), "do it"]).run();
+            assert_eq!(run.code, if option == "--record" { 2 } else { 0 }, "{}", run.stderr);
+            assert_holds(&run.stderr, &[path]);
+            let names = |folder: &str| fs::read_dir(run.dir.path().join(folder)).unwrap().count();
+            assert_eq!((names("out"), names("out/b"), &*run.read("kept")), (1, 0, "mine\n"));
+        }
+    }
+    // Elsewhere a link is the person's own.
+    let outside = tempfile::tempdir().unwrap();
+    fs::create_dir(outside.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", outside.path().join("notes")).unwrap();
+    let memory = outside.path().join("notes/m.md").display().to_string();
+    Scenario::new([text("ok")]).args(&["--memory", &memory, "do it"]).run().answered("ok");
+    assert_holds(&fs::read_to_string(memory).unwrap(), &["**Result:** ok"]);
+}
+
+#[test]
 fn a_command_has_neither_the_key_nor_a_way_to_our_memory() {
     let run = calling(&[bash(
         "echo ${OPENAI_API_KEY-none} $AGENT_SUBAGENT_RUN; stat -c %U /proc/$PPID/environ",

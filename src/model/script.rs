@@ -33,11 +33,9 @@ impl Script {
     }
 }
 
-/// Opens a file for the exchanges of this run; an old recording in it stays until the first of them.
-/// A link, which an earlier run may have left, would lead past the walls.
+/// Opens a file for the exchanges of this run; an old recording in it stays until the first one.
 pub fn start_recording(path: &Path) -> Result<()> {
-    ensure!(!path.is_symlink(), "--record {} is a link", path.display());
-    let file = File::options().write(true).create(true).truncate(false).open(path);
+    let file = File::options().append(true).create(true).open(own(path).context("--record")?);
     file.map(|file| _ = RECORD.set(file)).context("cannot record")
 }
 
@@ -45,7 +43,7 @@ pub fn start_recording(path: &Path) -> Result<()> {
 /// the run.
 pub fn record(agent: &Value, turn: u32, body: &str, answer: &Result<Value>) {
     let Some(mut file) = RECORD.get() else { return };
-    // Nothing comes before the lead's first request. What is no file, such as a pipe, stays as it is.
+    // Nothing comes before the lead's first request.
     drop((turn == 1 && agent == "lead").then(|| file.set_len(0)));
     let mut line = json!({ "agent": agent, "turn": turn, "request": from_str::<Value>(body).ok() });
     match answer {

@@ -67,6 +67,15 @@ pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)>> {
     Ok((1..).zip(file.split(b'\n').map_while(Result::ok).map(text)))
 }
 
+/// The path of a file that the program itself keeps, and opens before the walls go up. No part of it
+/// below the working directory may be a link: an earlier run may have left it, to get past them.
+pub fn own(path: &Path) -> Result<&Path> {
+    let below = path.strip_prefix(env::current_dir()?).unwrap_or(path);
+    let planted = |part: &Path| part.is_symlink() && (part.is_relative() || part == below);
+    ensure!(!below.ancestors().any(planted), "{} is a link or below one", path.display());
+    if path.exists() { regular(path) } else { Ok(path) }
+}
+
 /// The path, if there is a regular file: a FIFO would block, a device may never end.
 pub fn regular(path: &Path) -> Result<&Path> {
     let metadata = fs::metadata(path)?;

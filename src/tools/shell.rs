@@ -102,8 +102,8 @@ pub fn sweep() -> MutexGuard<'static, Vec<Pid>> {
     groups
 }
 
-/// Ends what has our mark in its environment, also in groups and sessions of its own, where the system
-/// shows environments. Gives how many there were.
+/// Ends what has our mark in its environment, also in groups and sessions of its own, where the
+/// system shows environments. Gives how many there were.
 fn kill_marked() -> usize {
     let mark = format!("{MARK}={}", id());
     let marked = |all: Vec<u8>| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes());
