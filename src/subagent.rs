@@ -26,13 +26,14 @@ impl Team<'_> {
         let tools = tools::schema::lead(&self.roles.menu());
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place());
         let mut lead = self.agent("lead", &tools, [&system, task]);
-        Outcome { end: lead.run(&|call| self.act(call)).err(), ..lead.outcome }
+        let files = Files::default();
+        Outcome { end: lead.run(&|call| self.act(call, &files)).err(), ..lead.outcome }
     }
 
     /// A plain tool, or a child's whole life: its messages begin here and are gone at the end.
-    fn act(&self, call: &Call) -> Result<String> {
+    fn act(&self, call: &Call, files: &Files) -> Result<String> {
         if call.name != "subagent" {
-            return tools::run(call);
+            return tools::run(call, files);
         }
         let LeadTool::Subagent { role, task } = tools::schema::parse(call)?;
         ensure!(!role.trim().is_empty() && !task.trim().is_empty(), "role or task is empty");
@@ -47,7 +48,8 @@ impl Team<'_> {
         child.max_turns = preset.max_turns.unwrap_or(child.max_turns);
         say(&child, &format!("starts: {task}"));
         self.roles.advice(&preset).inspect(|presets| say(&child, presets));
-        let end = child.run(&tools::run).err();
+        let files = Files::default();
+        let end = child.run(&|call| tools::run(call, &files)).err();
         let how = end.as_ref().map_or("ends".to_owned(), |end| format!("failed: {end}"));
         let seconds = start.elapsed().as_secs_f64();
         say(&child, &format!("{how}, {seconds:.1} s: {}", child.outcome.text));

@@ -4,6 +4,7 @@ use crate::cli::prelude::*;
 
 pub mod clip;
 pub mod files;
+pub mod paths;
 pub mod sandbox;
 pub mod schema;
 pub mod search;
@@ -23,11 +24,12 @@ pub enum Tool {
 }
 
 /// Does what a call asks for. No model is among the arguments, so a tool cannot think or delegate.
-pub fn run(call: &Call) -> Result<String> {
+/// `files` is what the agent knows of them.
+pub fn run(call: &Call, files: &Files) -> Result<String> {
     match schema::parse::<Tool>(call)? {
-        Tool::Read { path, offset, limit } => files::read(&path, offset, limit),
-        Tool::Write { path, content } => files::write(&path, &content),
-        Tool::Edit { path, old_string, new_string } => files::edit(&path, &old_string, &new_string),
+        Tool::Read { path, offset, limit } => files.read(&path, offset, limit),
+        Tool::Write { path, content } => files.write(&path, &content),
+        Tool::Edit { path, old_string, new_string } => files.edit(&path, &old_string, &new_string),
         Tool::Glob { pattern } => search::glob(&pattern),
         Tool::Grep { pattern, path } => search::grep(&pattern, path.as_deref()),
         Tool::Bash { command, timeout } => shell::bash(&command, timeout),

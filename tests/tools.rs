@@ -126,7 +126,7 @@ fn what_cannot_be_read_says_why() {
         (3, "not a regular file"),
         (4, "not a regular file"),
         (5, "binary, 10 bytes"),
-        (7, "cannot write"),
+        (7, "is a directory"),
         (8, "cannot write"),
         (9, "not a regular file"),
         (10, "not a regular file"),
@@ -332,19 +332,22 @@ fn search_agrees_with_grep_and_find() {
         lines
     };
     let skip = "--exclude-dir=node_modules --exclude-dir=target --exclude-dir=.git";
-    assert_eq!(sorted("0"), real(&run, &format!("grep -rnIE {skip} 'ne+dle' .")));
-    assert_eq!(sorted("1"), real(&run, "find . -name '*.rs' -type f -not -path './target/*'"));
-    assert_eq!(run.tool("2"), "a.rs");
+    // The note on what was passed over is no result.
+    let found =
+        |id: &str| sorted(id).into_iter().filter(|line| !line.starts_with('(')).collect::<Vec<_>>();
+    assert_eq!(found("0"), real(&run, &format!("grep -rnIE {skip} 'ne+dle' .")));
+    assert_eq!(found("1"), real(&run, "find . -name '*.rs' ! -type d -not -path './target/*'"));
+    assert_eq!(run.tool("2"), "a.rs\ndead.rs");
     assert_eq!(sorted("3"), real(&run, "find src -maxdepth 1 -type f"));
     assert_eq!(run.tool("4"), "node_modules/p/m.js:1:needle");
-    assert_eq!(run.tool("5"), "src/-d.rs:1:use --release");
-    assert_eq!(run.tool("6"), "no matches");
+    assert_eq!(run.tool("5").lines().next().unwrap(), "src/-d.rs:1:use --release");
+    assert_holds(&run.tool("6"), &["no matches\n(", "node_modules", "binary", "name a folder"]);
     assert_holds(&run.tool("7"), &["Error: ", "unclosed group"]);
     assert_holds(&run.tool("8"), &["Error: ", "nowhere"]);
     assert_holds(&run.tool("9"), &["Error: ", "nowhere"]);
-    assert_eq!(run.tool("10"), "no matches");
+    assert_holds(&run.tool("10"), &["no matches\n("]);
     assert_eq!((run.tool("11"), run.tool("12")), (run.tool("3"), run.tool("3")));
-    assert_eq!(run.tool("13"), format!("{}/a.rs", run.dir.path().display()));
+    assert_eq!(run.tool("13"), format!("{home}/a.rs\n{home}/dead.rs"));
     assert!(!run.dir.path().join("pwned").exists());
 }
 
@@ -449,4 +452,167 @@ fn a_command_has_neither_the_key_nor_a_way_to_our_memory() {
     )])
     .run();
     assert_holds(&run.tool("0"), &["none "]);
+}
+
+#[test]
+fn an_edit_keeps_the_files_own_line_ends() {
+    for (before, old, new, after) in [
+        ("one\r\ntwo\r\nthree\r\n", "one\ntwo", "ONE\nTWO", "ONE\r\nTWO\r\nthree\r\n"),
+        ("one\r\ntwo", "two", "2\n3", "one\r\n2\r\n3"),
+        ("one\r\ntwo\r\n", "one\r\n", "1\r\n", "1\r\ntwo\r\n"),
+        ("one\r\ntwo\r\n", "one\r\ntwo", "one\ntwo", "one\ntwo\r\n"),
+        ("one\ntwo\r\nend", "two\nend", "2\nend", "one\n2\r\nend"),
+        ("one\ntwo\n", "one\n", "1\n1\n", "1\n1\ntwo\n"),
+        ("\u{feff}a\r\nb\r\n", "a\n", "中\n", "\u{feff}中\r\nb\r\n"),
+        ("a.c\nabc", "a.c", "$0\\1", "$0\\1\nabc"),
+    ] {
+        let call = json!({ "path": "f", "old_string": old, "new_string": new });
+        let run = calling(&[("edit", call)]).file("f", before).run();
+        assert_eq!(run.read("f"), after, "{before:?} {old:?}: {}", run.tool("0"));
+    }
+    // Bytes that are no text stay as they are.
+    let call = json!({ "path": "f", "old_string": "old", "new_string": "new" });
+    let run = calling(&[("edit", call)]).file("f", b"\xffold\xe9\n").run();
+    assert_eq!(fs::read(run.dir.path().join("f")).unwrap(), b"\xffnew\xe9\n");
+}
+
+#[test]
+fn what_does_not_fit_gets_a_hint() {
+    let file = "fn alpha() {\n    beta(1);\n}\nfn gamma() {}\n";
+    let edit =
+        |old: &str| ("edit", json!({ "path": "code.rs", "old_string": old, "new_string": "x" }));
+    let run = calling(&[
+        edit("  beta( 1 );"),
+        edit("fn"),
+        edit("2\t    beta(1);"),
+        ("read", json!({ "path": "codes.rs" })),
+        ("read", json!({ "path": "zzz" })),
+        ("grep", json!({ "pattern": "x", "path": "src/code.rs" })),
+        ("edit", json!({ "path": "Code.rs", "old_string": "a", "new_string": "b" })),
+    ])
+    .file("code.rs", file)
+    .run();
+    assert_holds(&run.tool("0"), &["not in code.rs", "line numbers", "near it: 2 beta(1);"]);
+    assert_holds(&run.tool("1"), &["2 times in code.rs"]);
+    assert_holds(&run.tool("2"), &["line numbers are not part of the file"]);
+    assert_holds(&run.tool("3"), &["No such file", "near it: code.rs"]);
+    assert!(!run.tool("4").contains("near it"), "{}", run.tool("4"));
+    assert_holds(&run.tool("5"), &["Error: ", "No such file"]);
+    assert_holds(&run.tool("6"), &["No such file", "near it: code.rs"]);
+    assert_eq!(run.read("code.rs"), file);
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_seen_is_not_overwritten() {
+    let write = |path: &str, text: &str| ("write", json!({ "path": path, "content": text }));
+    let read = |path: &str| ("read", json!({ "path": path }));
+    let edit = |old: &str, new: &str| {
+        ("edit", json!({ "path": "read", "old_string": old, "new_string": new }))
+    };
+    let run = calling(&[
+        read("read"),
+        write("made", "one\n"),
+        bash("echo person >> read; echo person > made; echo person > unknown; cp -p gone copy"),
+        write("./read", "lost\n"),
+        write("made", "lost\n"),
+        write("unknown", "new\n"),
+        edit("old", "new"),
+        write("read", "lost\n"),
+        read("read"),
+        write("read", "mine\n"),
+        write("read", "mine again\n"),
+        read("gone"),
+        bash("rm gone"),
+        write("gone", "back\n"),
+        // A write through a link is a write of the file.
+        bash("ln -s read link; echo other > read"),
+        write("link", "lost\n"),
+    ])
+    .file("read", "old\n")
+    .file("gone", "x\n")
+    .run();
+    for id in [3, 4, 7, 15] {
+        assert_holds(&run.tool(&id.to_string()), &["Error: ", "has changed", "read it"]);
+    }
+    for id in [5, 6, 9, 10, 13] {
+        assert_holds(&run.tool(&id.to_string()), &["wrote "]);
+    }
+    assert_eq!(run.tool("8"), "1\tnew\n2\tperson\n");
+    let kept = ["read", "made", "unknown", "gone"].map(|name| run.read(name));
+    assert_eq!(kept, ["other\n", "person\n", "new\n", "back\n"]);
+}
+
+#[test]
+fn links_hard_links_and_locked_files_are_what_they_were() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    let write = |path: &str| ("write", json!({ "path": path, "content": "new\n" }));
+    let scenario = calling(&[write("dangling"), write("circle"), write("one"), write("locked")])
+        .file("one", "old\n")
+        .file("locked", "old\n")
+        .folder("sub");
+    let path = |name: &str| scenario.dir.path().join(name);
+    symlink("sub/later", path("dangling")).unwrap();
+    symlink("circle", path("circle")).unwrap();
+    fs::hard_link(path("one"), path("two")).unwrap();
+    fs::set_permissions(path("locked"), fs::Permissions::from_mode(0o444)).unwrap();
+    let run = scenario.run();
+    let path = |name: &str| run.dir.path().join(name);
+    assert!(path("dangling").is_symlink() && run.read("sub/later") == "new\n");
+    assert_holds(&run.tool("1"), &["Error: ", "circle"]);
+    assert!(path("circle").is_symlink());
+    assert_eq!((run.read("one"), fs::metadata(path("two")).unwrap().nlink()), ("new\n".into(), 2));
+    assert_eq!(run.read("two"), "new\n");
+    assert_holds(&run.tool("3"), &["Error: ", "read-only"]);
+    assert_eq!(run.read("locked"), "old\n");
+}
+
+#[test]
+fn a_line_of_sixty_megabytes_costs_little() {
+    let run = calling(&[
+        ("read", json!({ "path": "long" })),
+        ("grep", json!({ "pattern": "needle" })),
+        ("read", json!({ "path": "many", "offset": 300_000, "limit": 1 })),
+        bash("grep VmHWM /proc/$PPID/status"),
+    ])
+    .prepare("(echo first; head -c 60000000 /dev/zero | tr '\\0' x; echo; echo needle) > long; seq 400000 > many")
+    .run();
+    assert_holds(&run.tool("0"), &["1\tfirst\n2\txxx", "bytes left out", "3\tneedle"]);
+    assert_eq!(run.tool("1"), "long:3:needle");
+    assert_holds(&run.tool("2"), &["300000\t300000\n"]);
+    let peak: usize = run.tool("3").split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(peak < 60_000, "{peak} kB");
+}
+
+#[test]
+fn braces_stand_for_each_of_their_choices() {
+    let run = calling(&[
+        ("glob", json!({ "pattern": "src/**/*.{ts,tsx}" })),
+        ("glob", json!({ "pattern": "{src,lib}/{a,b{1,2}}.ts" })),
+        ("glob", json!({ "pattern": "{x}" })),
+        ("glob", json!({ "pattern": "{a,b}".repeat(30) })),
+        ("glob", json!({ "pattern": "{target,lib}/*" })),
+    ])
+    .prepare("mkdir -p src/d lib target; touch -d @1 src/a.ts; touch -d @2 src/d/c.tsx; touch -d @3 lib/b2.ts '{x}' target/t src/x.js")
+    .run();
+    assert_eq!(run.tool("0"), "src/d/c.tsx\nsrc/a.ts");
+    assert_holds(&run.tool("1"), &["lib/b2.ts\nsrc/a.ts\n(what is in .git"]);
+    assert_eq!(run.tool("2").lines().next().unwrap(), "{x}");
+    assert_holds(&run.tool("3"), &["Error: ", "too many choices"]);
+    assert_holds(&run.tool("4"), &["target/t", "lib/b2.ts"]);
+}
+
+#[test]
+fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
+    // Each write is one letter, many times: a torn file would show two.
+    let content = |number: usize| ["a", "b", "c"][number % 3].repeat(8_000);
+    let one = |number: usize| json!({ "path": "f", "content": content(number) }).to_string();
+    for wait in [0, 1, 2, 3, 5, 8, 13, 21] {
+        let list: Vec<_> = (0..100).map(|number| (number.to_string(), one(number))).collect();
+        let list: Vec<_> =
+            list.iter().map(|(id, call)| (id.as_str(), "write", call.as_str().into())).collect();
+        let scenario = Scenario::new([common::reply(Value::Null, &list), text("done")]);
+        let run = scenario.file("f", content(2)).kill_after("f", Duration::from_millis(wait)).run();
+        let kept = run.read("f");
+        assert!(kept.len() == 8_000 && kept.bytes().all(|byte| byte == kept.as_bytes()[0]));
+    }
 }

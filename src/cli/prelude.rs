@@ -14,5 +14,5 @@ pub use serde_json::{Map, Value, from_str, json};
 
 pub use crate::cli::{args::Args, console, console::say, console::tell};
 pub use crate::model::{Body, Call, Model, Reply, message};
-pub use crate::tools::{self, clip::*, files::lines, files::own, files::regular, files::resolve};
+pub use crate::tools::{self, clip::*, files::Files, paths::*};
 pub use crate::{agent::Agent, agent::End, agent::Outcome, roles::Role, roles::Roles};

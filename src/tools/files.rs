@@ -1,85 +1,123 @@
 //! read, write and edit: numbered lines, and changes that happen fully or not at all.
 
+use std::{os::unix::fs::MetadataExt, time::SystemTime};
+
 use atomic_write_file::AtomicWriteFile;
+use regex::bytes::RegexBuilder;
 
 use crate::cli::prelude::*;
 
 /// Lines that `read` gives when it is not told how many.
 const LINES: usize = 2000;
+/// Bytes of a line that are shown.
+const SHOWN_LINE: usize = 2000;
+/// Lines among which an edit that fits nowhere looks for the nearest one.
+const COMPARED: usize = 20_000;
 
-/// Lines with their numbers, from `offset` (counting from 1), at most `limit` of them.
-pub fn read(path: &str, offset: Option<usize>, limit: Option<usize>) -> Result<String> {
-    let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES));
-    let (mut text, mut count) = (String::new(), 0);
-    for (number, line) in lines(&resolve(path))? {
-        let full = !text.is_empty() && text.len() + line.len() > LIMIT - 200;
-        if full || number >= first.saturating_add(limit) {
-            return Ok(format!("{text}(there is more: go on with offset {number})"));
+/// Held while a file changes: of edits that agents make at the same time, none is lost.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+/// Inode, size and time: what tells one state of a file from the next.
+type Stamp = (u64, u64, SystemTime);
+
+/// Files as one agent knows them: in which state it last read or wrote each.
+#[derive(Default)]
+pub struct Files(Mutex<BTreeMap<PathBuf, Option<Stamp>>>);
+
+impl Files {
+    /// Lines with their numbers, from `offset` (counting from 1), at most `limit` of them.
+    pub fn read(&self, path: &str, offset: Option<usize>, limit: Option<usize>) -> Result<String> {
+        let (first, limit) = (offset.unwrap_or(1).max(1), limit.unwrap_or(LINES));
+        let (mut text, mut count) = (String::new(), 0);
+        let lines = lines(&resolve(path))?;
+        self.note(&target(path)?);
+        for (number, line) in lines {
+            if number < first {
+                count = number;
+                continue;
+            }
+            let line = format!("{number}\t{}\n", cut(&line, SHOWN_LINE, 0));
+            let full = !text.is_empty() && text.len() + line.len() > LIMIT - 200;
+            if full || number >= first.saturating_add(limit) {
+                return Ok(format!("{text}(there is more: go on with offset {number})"));
+            }
+            text += &line;
+            count = number;
         }
-        if number >= first {
-            text += &format!("{number}\t{line}\n");
+        ensure!(count == 0 || count >= first, "{path} has only {count} lines");
+        Ok(if count == 0 { format!("({path} is empty)") } else { text })
+    }
+
+    /// Replaces a file or makes it, together with its folders; not one that has changed since this
+    /// agent last saw it.
+    pub fn write(&self, path: &str, content: &str) -> Result<String> {
+        let _held = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = target(path)?;
+        ensure!(!self.changed(&file), "{path} has changed since you saw it: read it, then write");
+        self.replace(path, &file, content.as_bytes())
+    }
+
+    /// Replaces the one place where `old` stands. A text with plain line ends fits a file with CRLF
+    /// too, and takes on its line ends; one with CRLF is taken as it is.
+    pub fn edit(&self, path: &str, old: &str, new: &str) -> Result<String> {
+        ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
+        ensure!(old != new, "old_string and new_string are the same: nothing would change");
+        let _held = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = target(path)?;
+        let text = fs::read(regular(&file)?)?;
+        let (exact, pattern) = ((old.to_owned() + new).contains('\r'), regex::escape(old));
+        let pattern = if exact { pattern } else { pattern.replace('\n', r"\r?\n") };
+        let pattern = RegexBuilder::new(&pattern).size_limit(usize::MAX).build()?;
+        let places: Vec<_> = pattern.find_iter(&text).collect();
+        let [place] = places[..] else {
+            let (text, first) = (String::from_utf8_lossy(&text), old.trim().lines().next());
+            let lines = (1..).zip(text.lines()).map(|(at, line)| format!("{at}\t{line}"));
+            let near = nearest(first.unwrap_or(old), lines.take(COMPARED));
+            ensure!(places.is_empty(), "old_string is {} times in {path}: add lines", places.len());
+            bail!("old_string is not in {path} (line numbers are not part of the file){near}");
+        };
+        let whole = if old.contains('\n') { place.as_bytes() } else { &text };
+        let line = whole.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        let crlf = !exact && line.ends_with(b"\r\n");
+        let new = if crlf { new.replace('\n', "\r\n") } else { new.to_owned() };
+        let text = [&text[..place.start()], new.as_bytes(), &text[place.end()..]].concat();
+        self.replace(path, &file, &text)
+    }
+
+    /// The old file, its mode and its owner are there until the new one is finished, so that a
+    /// crash or a full disk leaves the one or the other. Only a file that has several names is
+    /// written where it is, so that it stays one file.
+    fn replace(&self, path: &str, file: &Path, content: &[u8]) -> Result<String> {
+        let known = !self.changed(file);
+        let old = if file.exists() { Some(fs::metadata(regular(file)?)?) } else { None };
+        let locked = old.as_ref().is_some_and(|old| old.permissions().readonly());
+        ensure!(!locked, "{path} is read-only");
+        let done = if old.is_some_and(|old| old.nlink() > 1) {
+            fs::write(file, content)
+        } else {
+            let folder = fs::create_dir_all(file.parent().unwrap_or(file));
+            let new = folder.and_then(|()| AtomicWriteFile::open(file));
+            new.and_then(|mut new| new.write_all(content).and_then(|()| new.commit()))
+        };
+        done.with_context(|| format!("cannot write {} (see --allow-write)", file.display()))?;
+        if known {
+            self.note(file);
         }
-        count = number;
+        Ok(format!("wrote {} bytes to {path}", content.len()))
     }
-    ensure!(count == 0 || count >= first, "{path} has only {count} lines");
-    Ok(if count == 0 { format!("({path} is empty)") } else { text })
-}
 
-/// Replaces a file with its mode and owner, or makes it together with its folders. The old file is
-/// there until the new one is finished, so that a crash or a full disk leaves the one or the other.
-/// A link stays a link: its target is replaced.
-pub fn write(path: &str, content: &str) -> Result<String> {
-    let target = fs::canonicalize(resolve(path)).or_else(|_| absolute(resolve(path)))?;
-    ensure!(!target.exists() || target.is_file(), "{path} is not a regular file");
-    let folder = fs::create_dir_all(target.parent().unwrap_or(&target));
-    let new = folder.and_then(|()| AtomicWriteFile::open(&target));
-    let done =
-        new.and_then(|mut new| new.write_all(content.as_bytes()).and_then(|()| new.commit()));
-    done.with_context(|| format!("cannot write {} (see --allow-write)", target.display()))?;
-    Ok(format!("wrote {} bytes to {path}", content.len()))
-}
+    fn note(&self, file: &Path) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(file.to_owned(), stamp(file));
+    }
 
-/// Replaces the one place where `old` stands.
-pub fn edit(path: &str, old: &str, new: &str) -> Result<String> {
-    ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
-    ensure!(old != new, "old_string and new_string are the same: nothing would change");
-    let text = fs::read_to_string(regular(&resolve(path))?)?;
-    match text.matches(old).count() {
-        1 => write(path, &text.replacen(old, new, 1)),
-        0 => bail!("old_string is not in {path}: read it again; line numbers are not part of it"),
-        count => bail!("old_string is in {path} {count} times: add lines around it"),
+    fn changed(&self, file: &Path) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.exists() && known.get(file).is_some_and(|seen| *seen != stamp(file))
     }
 }
 
-/// The path that the model means: `~/` is home, anything else is below the working directory.
-pub fn resolve(path: &str) -> PathBuf {
-    let home = path.strip_prefix("~/").and_then(|rest| Some(env::home_dir()?.join(rest)));
-    home.unwrap_or_else(|| path.into())
-}
-
-/// The lines of a text file with their numbers, read one by one: a large file costs no memory.
-pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)>> {
-    let mut file = BufReader::new(File::open(regular(path)?)?);
-    // A NUL byte in the first buffer makes a file binary, as for git and grep.
-    let binary = file.fill_buf()?.contains(&0);
-    ensure!(!binary, "{} is binary, {} bytes", path.display(), fs::metadata(path)?.len());
-    let text = |line: Vec<u8>| String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
-    Ok((1..).zip(file.split(b'\n').map_while(Result::ok).map(text)))
-}
-
-/// The path of a file that the program itself keeps, and opens before the walls go up. No part of it
-/// below the working directory may be a link: an earlier run may have left it, to get past them.
-pub fn own(path: &Path) -> Result<&Path> {
-    let below = path.strip_prefix(env::current_dir()?).unwrap_or(path);
-    let planted = |part: &Path| part.is_symlink() && (part.is_relative() || part == below);
-    ensure!(!below.ancestors().any(planted), "{} is a link or below one", path.display());
-    if path.exists() { regular(path) } else { Ok(path) }
-}
-
-/// The path, if there is a regular file: a FIFO would block, a device may never end.
-pub fn regular(path: &Path) -> Result<&Path> {
-    let metadata = fs::metadata(path)?;
-    ensure!(!metadata.is_dir(), "{} is a directory", path.display());
-    ensure!(metadata.is_file(), "{} is not a regular file", path.display());
-    Ok(path)
+fn stamp(file: &Path) -> Option<Stamp> {
+    let metadata = file.metadata().ok()?;
+    Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
 }

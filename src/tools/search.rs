@@ -1,5 +1,7 @@
 //! glob and grep, inside this process: a pattern is only ever a pattern, never part of a command.
 
+use std::{cell::Cell, cmp::Reverse, fs::Metadata};
+
 use glob::{MatchOptions, Pattern};
 use regex::Regex;
 use walkdir::{DirEntry, WalkDir};
@@ -8,52 +10,94 @@ use crate::cli::prelude::*;
 
 /// Folders of files that nobody wrote. They are searched when a pattern or path names them.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+/// Stands below the results if so: nothing is passed over in silence.
+const PASSED: &str = "(what is in .git, node_modules or target was passed over, and binary and \
+    closed files: name a folder to search it)";
 /// Results that are shown; the rest is counted.
 const SHOWN: usize = 200;
+/// Bytes of a line that are shown.
+const SHOWN_LINE: usize = 400;
+/// Patterns that the braces of one may stand for.
+const MOST_PATTERNS: usize = 1000;
 
-/// Paths that match, newest first, ties by name.
+/// Paths that match and are no folders, newest first, ties by name.
 pub fn glob(pattern: &str) -> Result<String> {
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
     let whole = resolve(pattern);
     let pattern = &whole.strip_prefix(".").unwrap_or(&whole).to_string_lossy();
-    let matcher = Pattern::new(pattern)?;
+    let patterns = expand(pattern)?;
+    let matches = |path: &str| patterns.iter().any(|one| one.matches_with(path, options));
     // All that can match lies below the part before the first wildcard.
-    let fixed = pattern.split_inclusive('/').take_while(|part| !part.contains(['*', '?', '[']));
-    let fixed: String = fixed.collect();
-    let found = walk(&fixed, pattern)?.filter(|path| matcher.matches_path_with(path, options));
-    let dated = |path: PathBuf| (path.metadata().and_then(|file| file.modified()).ok(), path);
-    let mut found: Vec<_> = found.map(dated).collect();
-    found.sort_by(|(a, left), (b, right)| b.cmp(a).then(left.cmp(right)));
-    Ok(list(found.iter().map(|(_, path)| path.display().to_string()).collect()))
+    let literal = |part: &&str| !part.contains(['*', '?', '[', '{']);
+    let fixed: String = pattern.split_inclusive('/').take_while(literal).collect();
+    let (steps, passed) = (pattern.split_at(fixed.len()).1.split('/').count(), Cell::new(false));
+    let depth = if pattern.contains("**") { usize::MAX } else { steps };
+    let found = walk(&fixed, pattern, depth, &passed)?.filter(|entry| matches(&shown(entry)));
+    let time = |entry: &DirEntry| entry.path().metadata().and_then(|file| file.modified()).ok();
+    let mut found: Vec<_> = found.map(|entry| (Reverse(time(&entry)), shown(&entry))).collect();
+    found.sort();
+    Ok(list(found.into_iter().map(|(_, path)| path), &passed))
 }
 
-/// Lines that match, as `path:line:text`.
+/// Lines that match, as `path:line:text`. Links on the way are passed over.
 pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
-    let (matcher, path, mut found) = (Regex::new(pattern)?, path.unwrap_or_default(), Vec::new());
-    for path in walk(path, path)? {
-        // A file that is binary, or cannot be read, has no lines to show.
-        let hits = lines(&path).into_iter().flatten().filter(|(_, line)| matcher.is_match(line));
-        found.extend(hits.map(|(number, line)| format!("{}:{number}:{line}", path.display())));
-    }
-    Ok(list(found))
+    let (matcher, path) = (Regex::new(pattern)?, path.unwrap_or_default());
+    let passed = Cell::new(false);
+    // A file without a size, as in /proc, may block or never end.
+    let safe = |file: Metadata| file.is_file() && file.len() > 0;
+    let safe = |entry: &DirEntry| entry.depth() == 0 || entry.metadata().is_ok_and(safe);
+    let hits = walk(path, path, usize::MAX, &passed)?.filter(safe).flat_map(|entry| {
+        let lines = lines(entry.path()).map_err(|_| passed.set(true)).into_iter().flatten();
+        let (hits, path) = (lines.filter(|(_, line)| matcher.is_match(line)), shown(&entry));
+        hits.map(move |(at, line)| format!("{path}:{at}:{}", cut(&line, SHOWN_LINE, 0)))
+    });
+    Ok(list(hits, &passed))
 }
 
-/// The files below a folder, in order of name. Links are listed but not followed, so none can lead
-/// in a circle.
-fn walk(start: &str, named: &str) -> Result<impl Iterator<Item = PathBuf>> {
+/// What lies below a path and is no folder, in order of name. Links are listed but not followed, so
+/// none can lead in a circle; other file systems are not entered.
+fn walk(
+    start: &str, named: &str, depth: usize, passed: &Cell<bool>,
+) -> Result<impl Iterator<Item = DirEntry>> {
     let start = resolve(if start.is_empty() { "." } else { start });
     fs::metadata(&start)?;
-    let all = named.split('/').any(|part| SKIPPED.contains(&part));
-    let skip = |entry: &DirEntry| SKIPPED.iter().any(|name| entry.file_name() == *name);
-    let wanted = move |entry: &DirEntry| all || entry.depth() == 0 || !skip(entry);
-    let entries = WalkDir::new(start).sort_by_file_name().into_iter().filter_entry(wanted);
-    let files = entries.flatten().map(DirEntry::into_path).filter(|path| path.is_file());
-    Ok(files.map(|path| path.strip_prefix("./").unwrap_or(&path).to_owned()))
+    let named = named.split(['/', '{', ',', '}']).any(|part| SKIPPED.contains(&part));
+    let wanted = move |entry: &DirEntry| {
+        let skip = SKIPPED.iter().any(|name| entry.file_name() == *name);
+        let skip = skip && entry.file_type().is_dir() && entry.depth() > 0 && !named;
+        passed.set(passed.get() || skip && entry.depth() < depth);
+        !skip
+    };
+    let all =
+        WalkDir::new(start).max_depth(depth).same_file_system(true).sort_by_file_name().into_iter();
+    let open = |entry: walkdir::Result<DirEntry>| entry.map_err(|_| passed.set(true)).ok();
+    Ok(all.filter_entry(wanted).filter_map(open).filter(|entry| !entry.file_type().is_dir()))
 }
 
-fn list(mut found: Vec<String>) -> String {
-    let more = found.len().saturating_sub(SHOWN);
-    found.truncate(SHOWN);
-    found.extend((more > 0).then(|| format!("({more} more: narrow the pattern or the path)")));
-    if found.is_empty() { "no matches".to_owned() } else { found.join("\n") }
+/// The path of what was found, as the model may use it.
+fn shown(entry: &DirEntry) -> String {
+    entry.path().strip_prefix("./").unwrap_or(entry.path()).to_string_lossy().into_owned()
+}
+
+/// A pattern for each choice in braces: `{a,b}.rs` is `a.rs` and `b.rs`.
+fn expand(pattern: &str) -> Result<Vec<Pattern>> {
+    let braces = Regex::new(r"\{([^{}]*,[^{}]*)\}")?;
+    let (mut open, mut patterns) = (vec![pattern.to_owned()], Vec::new());
+    while let Some(one) = open.pop() {
+        ensure!(open.len() + patterns.len() < MOST_PATTERNS, "too many choices in {pattern}");
+        match braces.captures(&one) {
+            Some(of) => open.extend(of[1].split(',').map(|choice| one.replacen(&of[0], choice, 1))),
+            None => patterns.push(Pattern::new(&one)?),
+        }
+    }
+    Ok(patterns)
+}
+
+fn list(mut found: impl Iterator<Item = String>, passed: &Cell<bool>) -> String {
+    let mut shown: Vec<String> = found.by_ref().take(SHOWN).collect();
+    let more = found.count();
+    shown.extend(shown.is_empty().then(|| "no matches".to_owned()));
+    shown.extend((more > 0).then(|| format!("({more} more: narrow the pattern or the path)")));
+    shown.extend(passed.get().then(|| PASSED.to_owned()));
+    shown.join("\n")
 }

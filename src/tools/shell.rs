@@ -12,7 +12,8 @@ use std::process::{Command, Stdio, id};
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, getuid, kill_process};
+use rustix::process::{kill_process_group, test_kill_process_group};
 
 use crate::cli::prelude::*;
 
@@ -38,7 +39,13 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(command).env_remove("OPENAI_API_KEY").env(MARK, id().to_string());
     bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
+    // Its usual cache cannot be made inside the walls.
+    if env::var_os("npm_config_cache").is_none() && !resolve("~/.npm").exists() {
+        bash.env("npm_config_cache", env::temp_dir().join(format!("npm-{:?}", getuid())));
+    }
     let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    // The number of a group that is gone may come to belong to somebody else.
+    groups.retain(|group| test_kill_process_group(*group).is_ok());
     // A session of its own has no terminal to hang on. The inner child is the shell alone: waiting
     // for the outer one would be waiting for all that the shell left behind.
     let shell = CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash");

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -83,6 +84,7 @@ pub struct Scenario {
     replies: Vec<Reply>,
     stdin: Option<String>,
     open_stdin: bool,
+    kill_after: Option<(&'static str, Duration)>,
 }
 
 /// The same run when it has ended.
@@ -104,6 +106,7 @@ impl Scenario {
             replies: replies.into_iter().collect(),
             stdin: None,
             open_stdin: false,
+            kill_after: None,
         }
     }
 
@@ -159,6 +162,12 @@ impl Scenario {
         self
     }
 
+    /// Ends the run by force, some time after a file began to change.
+    pub fn kill_after(mut self, file: &'static str, wait: Duration) -> Scenario {
+        self.kill_after = Some((file, wait));
+        self
+    }
+
     /// The program, ready to start, and what the server will have seen.
     pub fn command(&self) -> (Command, Arc<Mutex<Vec<Seen>>>) {
         let (address, seen) = serve(self.replies.clone());
@@ -195,6 +204,15 @@ impl Scenario {
         let mut stdin = child.stdin.take();
         if let Some(text) = &self.stdin {
             stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        }
+        if let Some((file, wait)) = self.kill_after {
+            let file = self.dir.path().join(file);
+            let before = fs::metadata(&file).unwrap().modified().unwrap();
+            while fs::metadata(&file).unwrap().modified().unwrap() == before {
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(wait);
+            child.kill().unwrap();
         }
         let output = child.wait_with_output().unwrap();
         drop(stdin);

@@ -1,0 +1,76 @@
+//! What stands at a path: which file is meant, whether it is one to read, and its lines.
+
+use crate::cli::prelude::*;
+
+/// Bytes of a line that are looked at; a line may be as long as the file.
+const LONGEST_LINE: u64 = 1 << 20;
+/// How alike two texts must be, from 0 to 1, for the one to be a hint to the other.
+const ALIKE: f64 = 0.5;
+/// Links that lead on to each other before they count as a circle, as for the kernel.
+const MOST_LINKS: u32 = 40;
+
+/// The path that the model means: `~/` is home, anything else is below the working directory.
+pub fn resolve(path: &str) -> PathBuf {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(env::home_dir()?.join(rest)));
+    home.unwrap_or_else(|| path.into())
+}
+
+/// The file that a path leads to, through links; there need be none yet, nor its folders.
+pub fn target(path: &str) -> Result<PathBuf> {
+    let mut file = absolute(resolve(path))?;
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = file.read_link() else { break };
+        file = file.parent().unwrap_or(&file).join(next);
+    }
+    ensure!(!file.is_symlink(), "{path} is a link that leads in a circle");
+    Ok(fs::canonicalize(&file).unwrap_or(file))
+}
+
+/// The path, if there is a regular file: a FIFO would block, a device may never end.
+pub fn regular(path: &Path) -> Result<&Path> {
+    let near = || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let all = fs::read_dir(folder.unwrap_or(".".as_ref())).into_iter().flatten().flatten();
+        let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        nearest(&path.file_name().unwrap_or_default().to_string_lossy(), names)
+    };
+    let metadata = fs::metadata(path).map_err(|why| anyhow!("{why:#}{}", near()))?;
+    ensure!(!metadata.is_dir(), "{} is a directory", path.display());
+    ensure!(metadata.is_file(), "{} is not a regular file", path.display());
+    Ok(path)
+}
+
+/// The path of a file that the program itself keeps, and opens before the walls go up. No part of it
+/// below the working directory may be a link: an earlier run may have left it, to get past them.
+pub fn own(path: &Path) -> Result<&Path> {
+    let below = path.strip_prefix(env::current_dir()?).unwrap_or(path);
+    let planted = |part: &Path| part.is_symlink() && (part.is_relative() || part == below);
+    ensure!(!below.ancestors().any(planted), "{} is a link or below one", path.display());
+    if path.exists() { regular(path) } else { Ok(path) }
+}
+
+/// The lines of a text file with their numbers, read one by one: a large file costs no memory.
+pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
+    let mut file = BufReader::new(File::open(regular(path)?)?);
+    // A NUL byte in the first buffer makes a file binary, as for git and grep.
+    let binary = file.fill_buf()?.contains(&0);
+    ensure!(!binary, "{} is binary, {} bytes", path.display(), fs::metadata(path)?.len());
+    let line = move || {
+        let mut line = Vec::new();
+        let count = file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
+        let left = if line.ends_with(b"\n") { 0 } else { file.skip_until(b'\n').ok()? };
+        let mut text = String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']).to_owned();
+        text += &if left > 0 { format!("[... {left} bytes left out ...]") } else { String::new() };
+        (count > 0).then_some(text)
+    };
+    Ok((1..).zip(iter::from_fn(line)))
+}
+
+/// A hint at the names, or lines, that come nearest to one that is not there; empty if none does.
+pub fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> String {
+    let rated = names.map(|name| (strsim::sorensen_dice(wanted, &name), name));
+    let mut near: Vec<_> = rated.filter(|(alike, _)| *alike >= ALIKE).collect();
+    near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let near: Vec<_> = near.iter().take(3).map(|(_, name)| excerpt(name)).collect();
+    if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }
+}

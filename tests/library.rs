@@ -1,0 +1,128 @@
+//! The tools without a run around them: many agents at once, and calls that nobody would write.
+
+use std::{env, fs, thread};
+
+use agent_subagent::model::Call;
+use agent_subagent::tools::{self, files::Files};
+use serde_json::{Value, json};
+
+fn call(name: &str, arguments: Value) -> Call {
+    Call { id: "x".into(), name: name.into(), arguments: Ok(arguments) }
+}
+
+#[test]
+fn of_edits_that_agents_make_at_once_none_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f");
+    let text =
+        |word: &str| (0..400).map(|line| format!("{word} {line};\n")).collect::<Vec<_>>().concat();
+    fs::write(&file, text("line")).unwrap();
+    thread::scope(|scope| {
+        for agent in 0..8 {
+            let file = &file;
+            scope.spawn(move || {
+                let files = Files::default();
+                for line in (0..400).filter(|line| line % 8 == agent) {
+                    let old = format!("line {line};");
+                    let edit = json!({ "path": file, "old_string": old, "new_string": format!("done {line};") });
+                    tools::run(&call("edit", edit), &files).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_to_string(&file).unwrap(), text("done"));
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[usize::try_from(self.roll(list.len() as u64)).unwrap()]
+    }
+
+    fn text(&mut self) -> String {
+        let words = [
+            "", "a", "f", "d", "../d", "~/", "~", "/", "中", "**", "*.{a,b}", "[", "{,}", "(",
+            "a\nb", "\0", "-n", "f/x", "\r\n", "one", "\u{feff}", "'; echo", "x{1000}", "\\", ".",
+            "/b",
+        ];
+        (0..self.roll(4)).map(|_| self.pick(&words)).collect()
+    }
+
+    fn value(&mut self, depth: u32) -> Value {
+        match self.roll(if depth == 0 { 6 } else { 8 }) {
+            0 => Value::Null,
+            1 => json!(self.roll(5)),
+            2 => json!(-1.5e300),
+            3 => json!(u64::MAX),
+            4 | 5 => self.text().into(),
+            6 => (0..self.roll(4)).map(|_| self.value(depth - 1)).collect(),
+            _ => self.object(depth - 1),
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> Value {
+        let keys = [
+            "path",
+            "offset",
+            "limit",
+            "content",
+            "old_string",
+            "new_string",
+            "pattern",
+            "timeout",
+            "path",
+            "content",
+            "pattern",
+            "role",
+            "",
+        ];
+        (0..self.roll(5)).map(|_| (self.pick(&keys).to_owned(), self.value(depth))).collect()
+    }
+}
+
+#[test]
+fn any_call_gets_a_text_or_an_error() {
+    // A million by `CALLS=1000000 cargo test --release --test library`.
+    let calls = env::var("CALLS").map_or(20_000, |calls| calls.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    env::set_current_dir(folder.path()).unwrap();
+    let (mut dice, files) = (Dice(0x5eed), Files::default());
+    let mut good = 0;
+    for number in 0..calls {
+        if number % 1000 == 0 {
+            fs::remove_dir_all("d").unwrap_or_default();
+            fs::create_dir_all("d/e").unwrap();
+            fs::write("d/b", "one\r\ntwo\n\u{feff}").unwrap();
+        }
+        let name =
+            dice.pick(&["read", "write", "edit", "glob", "grep", "bash", "subagent", "", "Read"]);
+        let mut arguments = dice.object(2);
+        // As they are, few would be understood.
+        for key in ["path", "pattern", "content", "old_string", "new_string"] {
+            if dice.roll(3) > 0 {
+                arguments[key] = dice.text().into();
+            }
+        }
+        // Nothing may be looked for, or made, outside the folder.
+        let outside = |value: &Value| {
+            value.as_str().is_some_and(|text| text.contains("..") || text.starts_with(['/', '~']))
+        };
+        for (_, value) in arguments.as_object_mut().unwrap() {
+            *value = if outside(value) { json!("f") } else { value.take() };
+        }
+        good += usize::from(
+            tools::run(&call(name, arguments), &files).is_ok_and(|text| !text.is_empty()),
+        );
+    }
+    println!("{good} of {calls} calls did something");
+    assert!(good > calls / 50);
+}
