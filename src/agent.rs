@@ -2,10 +2,12 @@
 
 use crate::cli::prelude::*;
 
+mod outcome;
+
+pub use outcome::{End, Outcome};
+
 /// Whoever takes turns with a model. The lead and its children are both this.
 pub struct Agent<'a> {
-    /// 0 for the agent that the person talks to; its children count from 1, in call order.
-    pub number: usize,
     /// Who answers it, and under which name.
     pub model: &'a Model,
     pub model_name: &'a str,
@@ -18,50 +20,44 @@ pub struct Agent<'a> {
     pub outcome: Outcome,
 }
 
-/// What is left of an agent when its loop has ended.
-#[derive(Default)]
-pub struct Outcome {
-    /// As the lead asked for it.
-    pub role: String,
-    /// Why it ended without an answer; nothing if it has one.
-    pub end: Option<End>,
-    /// The last text the model said, whatever the end was; empty if it never said any.
-    pub text: String,
-    /// Requests made, and the tokens that the server says it read and wrote for them.
-    pub turns: u32,
-    pub usage: [u64; 2],
-}
-
-/// Why a loop ended without an answer.
-#[derive(Debug, thiserror::Error)]
-pub enum End {
-    #[error("turn limit: all {0} turns are used, and the work is incomplete")]
-    TurnLimit(u32),
-    #[error("the model returned nothing: no text and no tool call")]
-    Silent,
-    #[error("{0:#}")]
-    Failed(#[from] Error),
-}
+/// Does what the calls of a reply ask for, and gives a result for each, in their order.
+pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<String> + 'a;
 
 impl Agent<'_> {
-    /// Runs the loop to its end. `act` does what a call asks for; the loop knows no tool by name.
-    pub fn run(&mut self, act: &dyn Fn(&Call) -> Result<String>) -> Result<(), End> {
+    /// Takes turns to the end, and gives what is left of the agent.
+    pub fn run(mut self, act: &Act) -> Outcome {
+        let start = Instant::now();
+        self.outcome.end = self.take_turns(act).err();
+        self.outcome.seconds = start.elapsed().as_secs_f64();
+        console::ended(&self);
+        self.outcome
+    }
+
+    /// The loop itself. It knows no tool by name.
+    fn take_turns(&mut self, act: &Act) -> Result<(), End> {
+        let mut silent = false;
         for _ in 1..self.max_turns {
             let Reply { message, text, calls, .. } = self.ask(self.tools)?;
-            if calls.is_empty() {
-                return if text.is_empty() { Err(End::Silent) } else { Ok(()) };
-            }
-            // The model's own message goes first: each result answers a call in it, by id.
-            self.messages.push(message);
-            for call in calls {
-                let (id, result) = (&call.id, self.result(&call, act));
-                self.messages
-                    .push(json!({ "role": "tool", "tool_call_id": id, "content": result }));
+            match (calls.is_empty(), text.is_empty()) {
+                (true, false) => return Ok(()),
+                (true, true) if silent => return Err(End::Silent),
+                // An accident, perhaps: the same question goes out once more.
+                (true, true) => silent = true,
+                (false, _) => {
+                    // The model's own message goes first: each result answers a call in it, by id.
+                    self.messages.push(message);
+                    let results = act(self, &calls);
+                    self.outcome.calls += calls.len();
+                    self.messages.extend(calls.iter().zip(&results).map(tool_message));
+                }
             }
         }
         self.messages.push(message("user", include_str!("last_turn.md")));
-        // Some servers refuse a conversation with calls in it when no tools come along.
-        self.ask(&[]).or_else(|_| self.ask(self.tools))?;
+        match self.ask(&[]) {
+            // Some servers refuse a conversation with calls in it when no tools come along.
+            Err(why) if format!("{why:#}").contains("tool") => self.ask(self.tools),
+            last => last,
+        }?;
         Err(End::TurnLimit(self.max_turns))
     }
 
@@ -70,27 +66,26 @@ impl Agent<'_> {
         self.outcome.turns += 1;
         let body = Body { model: self.model_name, messages: &self.messages, tools };
         console::asking(self, &body);
-        let reply = self.model.ask(self.number, self.outcome.turns, &body)?;
-        self.outcome.usage =
-            [0, 1].map(|kind| self.outcome.usage[kind].saturating_add(reply.usage[kind]));
-        if !reply.text.is_empty() {
-            self.outcome.text.clone_from(&reply.text);
-        }
+        let (number, turn) = (self.outcome.number, self.outcome.turns);
+        let trouble = |what: &str| say(self, what);
+        let reply = console::waiting(self, || self.model.ask(number, turn, &body, &trouble))?;
+        self.outcome.add(&reply);
         Ok(reply)
     }
 
     /// The text that answers a call. An error is a text too: the model can act on it, the person
     /// need not. A tool that was not offered is refused.
-    fn result(&self, call: &Call, act: &dyn Fn(&Call) -> Result<String>) -> String {
+    pub fn result(&self, call: &Call, act: impl FnOnce() -> Result<String>) -> String {
         console::calling(self, call);
-        let names: Vec<&str> = self.tools.iter().map(tools::schema::name).collect();
-        let note = if self.number == 0 { "" } else { " (sub-agents cannot start sub-agents)" };
-        let unknown = || anyhow!("unknown tool {}; you have {}{note}", call.name, names.join(", "));
-        let text = if names.contains(&call.name.as_str()) { act(call) } else { Err(unknown()) }
-            .unwrap_or_else(|error| {
-                say(self, &format!("{} failed: {error:#}", call.name));
-                format!("Error: {error:#}")
-            });
+        let result = tools::schema::offered(self.tools, call).and_then(|()| act());
+        let text = result.unwrap_or_else(|error| {
+            say(self, &format!("{} failed: {error:#}", call.name));
+            format!("Error: {error:#}")
+        });
         cut(&clean(&text), LIMIT, 0)
     }
+}
+
+fn tool_message((Call { id, .. }, result): (&Call, &String)) -> Value {
+    json!({ "role": "tool", "tool_call_id": id, "content": result })
 }

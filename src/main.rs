@@ -1,12 +1,12 @@
 //! The command line; `main` calls `run`, and only here does the program exit.
 
-use std::{env, iter, process::exit};
+use std::{env, iter, path::PathBuf, process::exit};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use agent_subagent::cli::{args::Args, console};
 use agent_subagent::model::{Model, http::Server, script::start_recording};
-use agent_subagent::tools::{clip, sandbox, shell};
+use agent_subagent::tools::{clip, paths, sandbox, shell};
 use agent_subagent::{agent::Outcome, memory, roles::Roles, subagent::Team};
 
 fn main() {
@@ -30,19 +30,28 @@ fn run(args: &Args) -> Result<Vec<Outcome>> {
     }
     let script = args.script()?;
     let task = args.task(script.as_ref())?;
-    let memory = if args.demo || args.no_memory { None } else { memory::open(&args.memory) };
+    let forgets = args.demo || args.no_memory || args.role.is_some();
+    let file = |path: &PathBuf| paths::own_file(path).map_err(memory::warn).ok();
+    let memory = Some(&args.memory).filter(|_| !forgets).and_then(file);
     args.record.as_deref().map_or(Ok(()), start_recording)?;
 
     // Files outside the working directory are open by now, and no thread has started yet.
     sandbox::raise(args.no_sandbox, &args.allow_write)?;
-    ctrlc::set_handler(|| {
+    let as_json = args.json;
+    ctrlc::set_handler(move || {
         let _held = shell::sweep();
+        console::print(as_json, Err(anyhow!("interrupted")));
         exit(130);
     })?;
-    let server = || Server::new(&args.base_url, &key, args.timeout).map(Model::Server);
-    let model = script.map_or_else(server, |script| Ok(Model::Script(script)))?;
+    let model = match script {
+        Some(script) => Model::Script(script),
+        None => Model::Server(Server::new(&args.base_url, &key, args.timeout)?.into()),
+    };
     let team = Team { args, model, roles, ended: <_>::default() };
-    let lead = team.lead(&task, &memory.as_ref().map_or(String::new(), memory::recall));
+    let recalled = memory.as_ref().map_or(String::new(), memory::recall);
+    let direct = args.role.as_ref().map(|role| team.specialist(0, role, &task));
+    let lead = direct.unwrap_or_else(|| team.lead(&task, &recalled));
     memory.inspect(|file| memory::remember(file, &task, &lead));
-    Ok(iter::once(lead).chain(team.ended.into_inner()).collect())
+    let ended = team.ended.into_inner()?.into_values();
+    Ok(iter::once(lead).chain(ended).collect())
 }

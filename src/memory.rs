@@ -7,14 +7,6 @@ const KEPT: usize = 2 * 1024;
 /// Bytes of old entries that the lead is shown.
 const RECALLED: usize = 8 * 1024;
 
-/// Opens the file, and makes it and its folder where they are missing. Trouble with it is a
-/// warning: it may not cost the answer.
-pub fn open(path: &Path) -> Option<File> {
-    let made = own(path).and_then(|path| Ok(fs::create_dir_all(path.parent().unwrap_or(path))?));
-    let open = |()| Ok(File::options().read(true).append(true).create(true).open(path)?);
-    made.and_then(open).map_err(warn).ok()
-}
-
 /// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An
 /// entry begins at a line `## `, whoever wrote it.
 pub fn recall(mut file: &File) -> String {
@@ -43,6 +35,7 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     file.write_all(entry.as_bytes()).unwrap_or_else(warn);
 }
 
-fn warn(error: impl Into<Error>) {
+/// Trouble with the file is a warning: it may not cost the answer.
+pub fn warn(error: impl Into<Error>) {
     tell(0, &format!("warning: no memory: {:#}", error.into()));
 }

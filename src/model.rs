@@ -8,7 +8,7 @@ pub mod script;
 
 /// Whoever answers. The loop cannot tell them apart.
 pub enum Model {
-    Server(http::Server),
+    Server(Box<http::Server>),
     Script(script::Script),
 }
 
@@ -45,12 +45,12 @@ pub struct Call {
 
 impl Model {
     /// Asks, and waits for the reply. An error says what happened and what would help. `agent` and
-    /// `turn` are for the recording; no model sees them.
-    pub fn ask(&self, agent: usize, turn: u32, body: &Body) -> Result<Reply> {
+    /// `turn` are for the recording, which no model sees; `say` tells of trouble on the way.
+    pub fn ask(&self, agent: usize, turn: u32, body: &Body, say: &dyn Fn(&str)) -> Result<Reply> {
         let body = redact(&serde_json::to_string(body)?);
         let agent = &if agent == 0 { json!("lead") } else { json!(agent) };
         let answer = match self {
-            Model::Server(server) => server.post(&body),
+            Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),
         };
         script::record(agent, turn, &body, &answer);

@@ -145,7 +145,7 @@ fn help_version_and_usage_errors() {
         (&["-C", "nowhere", "x"], "nowhere"),
         (&["--allow-write", "nowhere", "x"], "nowhere"),
         (&["--replay", "nowhere"], "nowhere"),
-        (&["--record", "no/where", "x"], "no/where"),
+        (&["--record", "/dev/null/where", "x"], "/dev/null"),
         (&["--record", "/proc/self/exe", "x"], "is a link"),
     ] {
         let run = run(args);
@@ -197,9 +197,9 @@ fn verbose_and_recordings_show_what_was_sent() {
     assert_holds(
         &run.stderr,
         &[
-            "lead 1/20 asks test-model: 2 messages, 7 tools, ",
+            "lead 1/20 asks test-model: 2 messages, 8 tools, ",
             "tester#1 1/20 asks test-model: 2 messages, 6 tools, ",
-            "lead 2/20 asks test-model: 4 messages, 7 tools, ",
+            "lead 2/20 asks test-model: 4 messages, 8 tools, ",
             " bytes",
             "| You are a tester.",
             "| just the part",
@@ -241,7 +241,7 @@ fn the_key_is_kept_out_of_results_answers_and_files() {
 #[test]
 fn a_recording_plays_back_through_the_real_tools_without_a_server() {
     let write = calls("w", "write", json!({ "path": "out.txt", "content": "made\n" }));
-    let refused = raw(500, json!({ "error": { "message": "gone" } }).to_string());
+    let refused = raw(400, json!({ "error": { "message": "gone" } }).to_string());
     let first = Scenario::new([
         delegates("tester", "t"),
         write,
@@ -260,7 +260,7 @@ fn a_recording_plays_back_through_the_real_tools_without_a_server() {
         .run();
     again.answered("all done").asked(0);
     assert_eq!(again.read("out.txt"), "made\n");
-    assert_holds(&again.stderr, &["500", "gone"]);
+    assert_holds(&again.stderr, &["400", "gone"]);
     let folder = |run: &Run| run.dir.path().canonicalize().unwrap().display().to_string();
     assert_eq!(
         again.read("again.jsonl").replace(&folder(&again), "DIR"),

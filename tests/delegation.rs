@@ -49,7 +49,10 @@ fn a_child_cannot_delegate() {
         Scenario::new([delegates("tester", "t"), nested, text("child done"), text("all done")])
             .run();
     run.answered("all done").asked(4);
-    assert_eq!(run.offered(1), ["read", "write", "edit", "glob", "grep", "bash", "subagent"]);
+    assert_eq!(
+        run.offered(1),
+        ["read", "write", "edit", "glob", "grep", "bash", "subagent", "todo"]
+    );
     assert_eq!(run.offered(2), ["read", "write", "edit", "glob", "grep", "bash"]);
     assert!((1..=4).all(|number| !run.system(number).contains("nested")));
     assert_holds(
@@ -73,8 +76,8 @@ fn a_child_that_starts_the_program_itself_is_refused() {
 /// A01, and the last line of A03's kind: nothing was ever said.
 #[test]
 fn a_child_without_a_text_is_no_summary() {
-    let run = Scenario::new([delegates("tester", "t"), text(""), text("all done")]).run();
-    run.answered("all done").asked(3);
+    let run = Scenario::new([delegates("tester", "t"), text(""), text(""), text("all done")]).run();
+    run.answered("all done").asked(4);
     assert_eq!(run.tool("p1"), "(no summary)");
 }
 
@@ -83,10 +86,9 @@ fn a_child_without_a_text_is_no_summary() {
 fn a_report_beside_a_call_is_kept_when_the_last_message_is_empty() {
     let beside =
         reply("REPORT: bug on line 3".into(), &[("c1", "read", json!("{\"path\": \"a.py\"}"))]);
-    let run = Scenario::new([delegates("tester", "t"), beside, text(""), text("all done")])
-        .file("a.py", "x=1\n")
-        .run();
-    run.answered("all done").asked(4);
+    let replies = [delegates("tester", "t"), beside, text(""), text(""), text("all done")];
+    let run = Scenario::new(replies).file("a.py", "x=1\n").run();
+    run.answered("all done").asked(5);
     assert_eq!(run.tool("p1"), "REPORT: bug on line 3");
 }
 
@@ -138,7 +140,7 @@ fn a_server_that_wants_tools_in_the_last_turn_gets_them() {
     let run = Scenario::new(replies).args(&["-n10", "do the task"]).run();
     assert_eq!(run.code, 3, "{}", run.stderr);
     run.asked(11);
-    assert!(run.offered(10).is_empty() && run.offered(11).len() == 7);
+    assert!(run.offered(10).is_empty() && run.offered(11).len() == 8);
     let run = Scenario::new([vec![step; 9], vec![no]].concat()).args(&["-n10", "x"]).run();
     assert_eq!(run.code, 1);
     assert_holds(&run.stderr, &["tools are missing"]);
@@ -241,7 +243,7 @@ fn the_lead_sees_which_presets_there_are_and_what_for() {
     let run = Scenario::new([text("all done")]).file("roles/reviewer.toml", ROLE).run();
     run.answered("all done").asked(1);
     let tools = run.request(1)["tools"].as_array().unwrap();
-    let subagent = tools.last().unwrap()["function"]["description"].as_str().unwrap();
+    let subagent = tools[6]["function"]["description"].as_str().unwrap();
     assert_holds(subagent, &["reviewer: finds bugs in diffs", "backend: ", "tester: "]);
     assert_eq!(subagent.matches("reviewer: ").count(), 1, "the shipped one is overridden");
 }
@@ -303,7 +305,10 @@ fn a_preset_is_found_by_file_or_name_and_never_by_path() {
                 "{}",
                 run.system(2)
             );
-            assert_holds(&run.stderr, &["has no preset; there are architect, backend, "]);
+            assert_holds(
+                &run.stderr,
+                &["has no preset; near it: reader; there are architect, backend, "],
+            );
         }
     }
 }
@@ -378,7 +383,10 @@ fn progress_shows_who_does_what_and_stdout_stays_clean() {
     assert_holds(lines[3], &["tester#1 1/20 bash failed: exit code 4"]);
     let (start, end) = ("tester#1 2/20 ends, ", " s: child report");
     assert!(lines[4].starts_with(start) && lines[4].ends_with(end), "{}", lines[4]);
-    assert_eq!(lines.len(), 5);
+    assert_holds(lines[5], &["lead: 2 turns, 1 tool calls, 200 tokens in, 20 out, 0."]);
+    assert_holds(lines[6], &["tester#1: 2 turns, 1 tool calls, 200 tokens in, 20 out, 0."]);
+    assert_holds(lines[7], &["read 200 tokens", "answers of 10 tokens"]);
+    assert_eq!(lines.len(), 8);
 }
 
 /// A22
@@ -462,4 +470,191 @@ fn a_run_without_an_answer_leaves_no_entry() {
     let said = reply("I will look.".into(), &[("a", "bash", json!("{\"command\": \"true\"}"))]);
     let run = Scenario::new([said, refused()]).run();
     assert_eq!((run.code, run.stdout.as_str(), run.memory().as_str()), (1, "", ""));
+}
+
+/// A run whose replies belong to agents: each system prompt that holds a word gets its own queue.
+fn team(count: usize) -> common::Reply {
+    let ids: Vec<_> = (0..count)
+        .map(|id| {
+            (format!("p{id}"), json!({ "role": format!("worker {id}"), "task": "t" }).to_string())
+        })
+        .collect();
+    let list: Vec<_> =
+        ids.iter().map(|(id, call)| (id.as_str(), "subagent", call.as_str().into())).collect();
+    reply(Value::Null, &list)
+}
+
+#[test]
+fn children_of_one_reply_work_at_once_and_answer_in_order() {
+    // Each child waits for the other two: they would wait for ever one after another.
+    let meet = calls(
+        "c",
+        "bash",
+        json!({ "command": "touch $$.here; for i in $(seq 500); do [ $(ls *.here | wc -l) = 3 ] && exit; sleep 0.02; done; exit 1" }),
+    );
+    let mut scenario =
+        Scenario::new([]).answers("lead of a small team", [team(3), text("all done")]);
+    for id in 0..3 {
+        scenario = scenario
+            .answers(&format!("worker {id}"), [meet.clone(), text(&format!("answer {id}"))]);
+    }
+    let run = scenario.run();
+    run.answered("all done").asked(8);
+    for id in 0..3 {
+        assert_eq!(run.tool(&format!("p{id}")), format!("answer {id}"));
+    }
+    let last = run.request(8)["messages"].as_array().unwrap();
+    let order: Vec<_> =
+        last.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(order, ["p0", "p1", "p2"]);
+    assert!(!run.stderr.contains("failed"), "{}", run.stderr);
+    for line in run.stderr.lines() {
+        assert!(
+            ["lead", "worker", "The specialists"].iter().any(|who| line.starts_with(who)),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn no_more_children_than_jobs_work_at_once() {
+    let count = calls(
+        "c",
+        "bash",
+        json!({ "command": "touch $PPID.$$.on; ls *.on | wc -l; sleep 0.1; rm $PPID.$$.on" }),
+    );
+    for (jobs, most) in [("1", 1), ("2", 2)] {
+        let mut scenario =
+            Scenario::new([]).answers("lead of a small team", [team(4), text("all done")]);
+        for id in 0..4 {
+            scenario = scenario.answers(&format!("worker {id}"), [count.clone(), text("done")]);
+        }
+        let run = scenario.args(&["-j", jobs, "do it"]).run();
+        run.answered("all done");
+        let seen = run.requests.iter().flat_map(|seen| seen.body["messages"].as_array().unwrap());
+        let seen = seen.filter(|message| message["tool_call_id"] == "c");
+        let seen: Vec<usize> = seen
+            .map(|message| message["content"].as_str().unwrap().trim().parse().unwrap())
+            .collect();
+        assert!(seen.iter().all(|count| *count <= most), "{jobs}: {seen:?}");
+        assert!(seen.contains(&most), "{jobs}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_plain_call_between_children_keeps_its_place() {
+    let first = json!({ "role": "worker 0", "task": "t" }).to_string();
+    let second = json!({ "role": "worker 1", "task": "t" }).to_string();
+    let between = json!({ "command": "cat made; echo more >> made" }).to_string().into();
+    let replies = reply(
+        Value::Null,
+        &[
+            ("p0", "subagent", first.into()),
+            ("b", "bash", between),
+            ("p1", "subagent", second.into()),
+        ],
+    );
+    let make = calls("c0", "bash", json!({ "command": "sleep 0.1; echo one > made" }));
+    let look = calls("c1", "bash", json!({ "command": "cat made" }));
+    let run = Scenario::new([])
+        .answers("lead of a small team", [replies, text("all done")])
+        .answers("worker 0", [make, text("a")])
+        .answers("worker 1", [look, text("b")])
+        .run();
+    run.answered("all done");
+    assert_eq!((run.tool("b"), run.tool("c1")), ("one\n".into(), "one\nmore\n".into()));
+}
+
+#[test]
+fn sixty_four_children_under_faults_all_answer_in_order() {
+    let mut scenario =
+        Scenario::new([]).answers("lead of a small team", [team(64), text("all done")]);
+    for id in 0..64 {
+        let answer = text(&format!("answer {id}"));
+        let bad = match id % 4 {
+            0 => vec![answer],
+            1 => vec![raw(503, "busy"), answer],
+            2 => vec![common::cut_off(), answer],
+            _ => vec![raw(400, format!("bad {id}"))],
+        };
+        scenario = scenario.answers(&format!("worker {id}."), bad);
+    }
+    let run = scenario.args(&["-j", "8", "do it"]).run();
+    run.answered("all done");
+    for id in 0..64 {
+        let told = run.tool(&format!("p{id}"));
+        let expected = if id % 4 == 3 { format!("bad {id}") } else { format!("answer {id}") };
+        assert!(told.contains(&expected), "{id}: {told}");
+    }
+}
+
+#[test]
+fn the_leads_context_grows_by_the_answer_whatever_the_child_did() {
+    let sizes = [0, 20].map(|steps| {
+        let step = calls("c", "bash", json!({ "command": "seq 2000" }));
+        let replies = [
+            vec![delegates("worker", "t")],
+            vec![step; steps],
+            vec![text("the same"), text("all done")],
+        ];
+        let run = Scenario::new(replies.concat()).args(&["-n", "30", "do it"]).run();
+        run.answered("all done");
+        run.requests.last().unwrap().body.to_string().len()
+    });
+    assert_eq!(sizes[0], sizes[1]);
+}
+
+#[test]
+fn the_lead_has_a_plan_and_its_children_have_none() {
+    let items = json!({ "items": [
+        { "content": "look", "status": "completed" },
+        { "content": "mend\u{1b}[31m it", "status": "in_progress" },
+        { "content": "测试", "status": "pending" },
+    ] });
+    let wrong = json!({ "items": [{ "content": "x", "status": "maybe" }] });
+    let run = Scenario::new([
+        calls("t", "todo", items.clone()),
+        calls("w", "todo", wrong),
+        delegates("tester", "t"),
+        calls("c", "todo", items),
+        text("child done"),
+        text("all done"),
+    ])
+    .run();
+    run.answered("all done");
+    assert_eq!(run.tool("t"), "[x] look\n[>] mend it\n[ ] 测试");
+    assert_holds(&run.stderr, &["[x] look\n[>] mend it\n[ ] 测试\n"]);
+    assert_holds(&run.tool("w"), &["Error: ", "todo", "unknown variant `maybe`", "pending"]);
+    assert_holds(&run.tool("c"), &["unknown tool todo"]);
+}
+
+#[test]
+fn a_role_can_work_for_the_person_directly() {
+    let run = Scenario::new([calls("a", "bash", json!({ "command": "echo hi" })), text("seen")])
+        .args(&["--role", "reviewer", "look at it"])
+        .run();
+    run.answered("seen").asked(2);
+    assert!(run.system(1).starts_with("You are a "), "{}", run.system(1));
+    assert_eq!(run.request(1)["messages"][1]["content"], "look at it");
+    assert!(
+        !run.offered(1).contains(&"subagent".into()) && !run.offered(1).contains(&"todo".into())
+    );
+    assert!(!run.dir.path().join("memory").exists());
+    let near = Scenario::new([text("ok")]).args(&["--role", "reviever", "look"]).run();
+    near.answered("ok");
+    assert_holds(&near.stderr, &["has no preset", "near it: reviewer"]);
+}
+
+#[test]
+fn verbose_says_what_a_child_sees() {
+    let run = Scenario::new([delegates("tester", "only this"), text("c"), text("all done")])
+        .args(&["-v", "do the task"])
+        .run();
+    assert_holds(
+        &run.stderr,
+        &[
+            "tools: read, write, edit, glob, grep, bash\n",
+            "tools: read, write, edit, glob, grep, bash, subagent, todo\n",
+        ],
+    );
 }

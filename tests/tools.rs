@@ -35,6 +35,7 @@ fn schemas_and_enum_agree() {
         let value = |key: &String| match parameters["properties"][key]["type"].as_str().unwrap() {
             "string" => json!("true"),
             "integer" => json!(1),
+            "array" => json!([]),
             other => panic!("{other}"),
         };
         keys.iter().map(|key| (key.clone(), value(key))).collect::<serde_json::Map<_, _>>().into()

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scenario, assert_holds, call, calls, message_reply, raw, reply, text};
+use common::{Scenario, assert_holds, call, calls, delegates, message_reply, raw, reply, text};
 use serde_json::{Value, json};
 
 fn bash(command: &str) -> Value {
@@ -259,7 +259,6 @@ fn errors_say_what_happened_where_and_what_would_help() {
         raw(200, format!("<!DOCTYPE html>{}", "<p>x</p>".repeat(5000))),
         &["not JSON", "<!DOCTYPE html>", "OPENAI_BASE_URL"],
     );
-    failed(raw(200, ""), &["not JSON"]);
     let mut moved = raw(308, "");
     moved.headers.push(("location".into(), "http://127.0.0.1:9/elsewhere".into()));
     failed(moved, &["308", "http://127.0.0.1:9/elsewhere"]);
@@ -310,4 +309,220 @@ fn a_silent_lead_is_no_success() {
     let run = Scenario::new([text("")]).run();
     assert_eq!((run.code, run.stdout.as_str(), run.memory().as_str()), (1, "", ""));
     assert_holds(&run.stderr, &["the model returned nothing"]);
+}
+
+#[test]
+fn what_passes_by_itself_is_asked_again_after_a_wait() {
+    let error = |status: u16, message: &str| {
+        raw(status, json!({ "error": { "message": message } }).to_string())
+    };
+    let inside =
+        |code: Value| raw(200, json!({ "error": { "message": "m", "code": code } }).to_string());
+    let listed = raw(200, json!([{ "error": { "message": "m", "code": 503 } }]).to_string());
+    let half = raw(200, "{\"choices\": [{\"message\": {\"content\": \"hal");
+    let bad_call = json!({ "error": { "message": "m", "code": "tool_use_failed" } });
+    for trouble in [
+        error(429, "slow down"),
+        error(408, "late"),
+        error(409, "busy"),
+        error(500, "oops"),
+        error(529, "overloaded"),
+        inside(json!(502)),
+        listed,
+        half,
+        raw(200, ""),
+        raw(503, "<html>Service Unavailable</html>"),
+        raw(400, bad_call.to_string()),
+        common::cut_off(),
+    ] {
+        let status = trouble.status;
+        let run = Scenario::new([trouble, text("all done")]).run();
+        run.answered("all done").asked(2);
+        assert_holds(&run.stderr, &["lead 1/20 waits 0."]);
+        assert!(
+            status < 400 || run.stderr.contains(&format!("answered {status}")),
+            "{}",
+            run.stderr
+        );
+        assert!(!run.stderr.contains("slow down") && !run.stderr.contains("oops"));
+    }
+    // The server's words come once, when all tries are used.
+    let run = Scenario::new([error(500, "out of order")]).run();
+    assert_eq!(run.code, 1);
+    run.asked(4);
+    assert_eq!(run.stderr.matches("out of order").count(), 1, "{}", run.stderr);
+}
+
+#[test]
+fn a_server_says_how_long_to_wait_up_to_a_ceiling() {
+    let slow = |wait: &str| {
+        let mut reply = raw(429, json!({ "error": { "message": "slow down" } }).to_string());
+        reply.headers.push(("retry-after".into(), wait.into()));
+        reply
+    };
+    let soon = jiff::Timestamp::now() + std::time::Duration::from_secs(3);
+    let soon =
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&soon).unwrap();
+    for wait in [&*soon, "2", "1.5"] {
+        let start = std::time::Instant::now();
+        let run = Scenario::new([slow(wait), text("all done")]).run();
+        run.answered("all done").asked(2);
+        let seconds = start.elapsed().as_secs_f64();
+        assert!((1.0..6.0).contains(&seconds), "{wait}: {seconds}");
+    }
+    for wait in ["86400", "inf", "61"] {
+        let run = Scenario::new([slow(wait)]).run();
+        run.asked(1);
+        assert_holds(&run.stderr, &["slow down", &format!("asks to wait {wait} seconds")]);
+    }
+    let code = json!({ "error": { "message": "no credit left", "code": "insufficient_quota" } });
+    let run = Scenario::new([raw(429, code.to_string())]).run();
+    run.asked(1);
+    assert_holds(&run.stderr, &["error: ", "429", "no credit left"]);
+}
+
+#[test]
+fn a_field_that_the_server_refuses_goes_back_no_more() {
+    let thinking = |id: &str| {
+        let mut sent = call(id, "bash", &json!("{\"command\": \"true\"}"));
+        sent["index"] = json!(0);
+        let message = json!({ "content": null, "reasoning_content": "x", "tool_calls": [sent] });
+        message_reply(message)
+    };
+    let extra =
+        json!({ "detail": [{ "loc": ["body", 2, "reasoning_content"], "msg": "not permitted" }] });
+    let index = json!({ "error": { "message": "property 'index' is unsupported" } });
+    let run = Scenario::new([
+        thinking("a"),
+        raw(422, extra.to_string()),
+        raw(400, index.to_string()),
+        thinking("b"),
+        text("all done"),
+    ])
+    .run();
+    run.answered("all done").asked(5);
+    let keys = |number: usize| {
+        let message = &run.request(number)["messages"][2];
+        (
+            message.get("reasoning_content").is_some(),
+            message["tool_calls"][0].get("index").is_some(),
+        )
+    };
+    assert_eq!(
+        [2, 3, 4, 5].map(keys),
+        [(true, true), (false, true), (false, false), (false, false)]
+    );
+    assert_holds(&run.stderr, &["without fields that the server refuses"]);
+    // What every message has is never left out.
+    let content = json!({ "error": { "message": "content and role are wrong" } });
+    let run = Scenario::new([thinking("a"), raw(400, content.to_string())]).run();
+    run.asked(2);
+}
+
+#[test]
+fn a_reply_says_how_it_ended() {
+    let ended = |message: Value, finish: &str| {
+        raw(
+            200,
+            json!({ "choices": [{ "message": message, "finish_reason": finish }] }).to_string(),
+        )
+    };
+    let run =
+        Scenario::new([ended(json!({ "content": null, "refusal": "I can't." }), "stop")]).run();
+    assert_eq!((run.code, run.stdout.as_str(), run.memory().as_str()), (1, "", ""));
+    assert_holds(&run.stderr, &["the model refused: I can't."]);
+    let run = Scenario::new([ended(json!({ "content": "some" }), "content_filter")]).run();
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    assert_holds(&run.stderr, &["content filter"]);
+    let run = Scenario::new([ended(json!({ "content": "half an ans" }), "length")]).run();
+    run.answered("half an ans\n(cut off at the length limit of a reply)");
+    let whole = call("a", "bash", &json!("{\"command\": \"touch made\"}"));
+    let half = call("b", "write", &json!("{\"path\": \"made2\", \"content\": \"x\"}"));
+    let message = json!({ "content": null, "tool_calls": [whole, half] });
+    let run = Scenario::new([ended(message, "length"), text("all done")]).run();
+    run.answered("all done");
+    assert_holds(&run.tool("b"), &["Error: ", "cut off at the length limit"]);
+    assert!(run.dir.path().join("made").exists() && !run.dir.path().join("made2").exists());
+}
+
+#[test]
+fn text_may_come_in_parts_and_numbers_as_text() {
+    let parts = json!([
+        { "type": "thinking", "thinking": [{ "type": "text", "text": "hmm" }] },
+        { "type": "text", "text": "Hel" },
+        { "type": "reference", "reference_ids": [1] },
+        { "type": "text", "text": "lo" },
+    ]);
+    Scenario::new([reply(parts, &[])]).run().answered("Hello");
+    let limit = json!({ "path": "f", "limit": " 2 ", "offset": "1" });
+    let run = Scenario::new([common::calls("a", "read", limit), text("all done")])
+        .file("f", "1\n2\n3\n")
+        .run();
+    assert_eq!(run.tool("a"), "1\t1\n2\t2\n(there is more: go on with offset 3)");
+}
+
+#[test]
+fn a_call_written_as_text_is_not_run_and_said() {
+    let written = "<tool_call>{\"name\":\"write\",\"arguments\":{\"path\":\"t.txt\",\"content\":\"1\"}}</tool_call>";
+    let run = Scenario::new([delegates("tester", "check"), text(written), text("all done")]).run();
+    run.answered("all done");
+    assert!(!run.dir.path().join("t.txt").exists());
+    assert_holds(&run.stderr, &["a tool call was written as text"]);
+    assert_holds(&run.tool("p1"), &[written, "written as text, and not run"]);
+}
+
+#[test]
+fn a_silent_reply_is_asked_for_once_more() {
+    let run = Scenario::new([text(""), text("now")]).run();
+    run.answered("now").asked(2);
+    Scenario::new([text("")]).run().asked(2);
+}
+
+#[test]
+fn a_trickle_ends_at_the_timeout_and_a_flood_at_its_limit() {
+    let run = Scenario::new([common::trickle()]).args(&["--timeout", "2", "do it"]).run();
+    assert_eq!(run.code, 1);
+    run.asked(1);
+    assert_holds(&run.stderr, &["--timeout"]);
+    let run = Scenario::new([raw(200, " ".repeat((32 << 20) + 1))]).run();
+    run.asked(1);
+    assert_holds(&run.stderr, &["at most 32 MiB"]);
+}
+
+#[test]
+fn names_and_passwords_are_trimmed_and_hidden() {
+    let run = Scenario::new([raw(400, "no")])
+        .env("OPENAI_MODEL", Some("test-model\n"))
+        .env("OPENAI_BASE_URL", Some(" http://user:hush@127.0.0.1:1/v1//\n"))
+        .run();
+    assert!(!run.stderr.contains("hush"), "{}", run.stderr);
+    assert_holds(&run.stderr, &["http://127.0.0.1:1/v1/chat/completions"]);
+    let run = Scenario::new([text("ok")]).env("OPENAI_MODEL", Some(" test-model\n")).run();
+    assert_eq!(run.request(1)["model"], "test-model");
+}
+
+#[test]
+fn a_connection_is_kept_for_a_whole_run() {
+    let turns = (0..9).map(|id| calls(&id.to_string(), "bash", json!({ "command": "true" })));
+    let run = Scenario::new(turns.chain([text("all done")])).run();
+    run.answered("all done").asked(10);
+    assert!(run.requests.iter().all(|seen| seen.connection == run.requests[0].connection));
+}
+
+#[test]
+fn half_a_recording_plays_up_to_there() {
+    let run =
+        Scenario::new([calls("a", "bash", json!({ "command": "echo ran" })), text("all done")])
+            .args(&["--record", "r.jsonl", "do it"])
+            .run();
+    let whole = run.read("r.jsonl");
+    let (half, _) = whole.split_at(whole.len() - 20);
+    let run = Scenario::new([]).file("r.jsonl", half).args(&["--replay", "r.jsonl"]).run();
+    assert_eq!(run.code, 1);
+    assert_holds(&run.stderr, &["recording, line 2", "playing what comes before", "ends here"]);
+    let run = Scenario::new([])
+        .file("r.jsonl", format!("{half}\n{whole}"))
+        .args(&["--replay", "r.jsonl"])
+        .run();
+    assert_eq!(run.code, 2);
 }

@@ -1,6 +1,7 @@
 //! The command line, and what it asks for.
 
 use std::io::{IsTerminal, read_to_string, stdin};
+use std::num::NonZeroUsize;
 
 use clap::{CommandFactory, Parser, value_parser};
 
@@ -38,9 +39,12 @@ pub struct Args {
     /// Most turns of the lead, and of each specialist: 10 to 30
     #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30))]
     pub max_turns: u32,
-    /// Most specialists at once; at present they run one after another
-    #[arg(short, long, default_value_t = 4, value_parser = value_parser!(u32).range(1..))]
-    pub jobs: u32,
+    /// Most specialists at once
+    #[arg(short, long, default_value = "4")]
+    pub jobs: NonZeroUsize,
+    /// Run this one specialist directly, without a lead
+    #[arg(long, value_name = "NAME", conflicts_with = "demo")]
+    pub role: Option<String>,
     /// Folder with presets of your own [default: ./roles, if there is one]
     #[arg(long, value_name = "DIR")]
     pub roles: Option<PathBuf>,

@@ -1,6 +1,9 @@
-//! One request over HTTP: what a server may answer, and what the person is told when it fails.
+//! Requests over HTTP: what a server may answer, when to ask again, what the person is told.
 
-use reqwest::{Url, blocking::Client, redirect::Policy};
+use std::{collections::hash_map::RandomState, hash::BuildHasher};
+
+use jiff::Timestamp;
+use reqwest::{StatusCode, Url, blocking::Client, header::HeaderMap, redirect::Policy};
 
 use crate::cli::prelude::*;
 
@@ -8,12 +11,35 @@ use crate::cli::prelude::*;
 pub const DEFAULT_BASE: &str = "https://api.openai.com/v1";
 const ENDPOINT: &str = "chat/completions";
 const SET: &str = "set OPENAI_BASE_URL or --base-url";
+const OFTEN: &str = "often ending in /v1";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a reply; what is longer is no chat completion.
 const LARGEST_REPLY: u64 = 32 << 20;
+/// Waits before a request that failed is made again, in seconds; a server may ask for longer ones.
+const WAITS: [f64; 3] = [0.5, 1.0, 2.0];
+const LONGEST_WAIT: f64 = 60.0;
+/// In the body of an error that passes when the model tries again, and of one that does not.
+const BAD_CALL: &str = "tool_use_failed";
+const NO_MONEY: &str = "insufficient_quota";
+/// What a message and a call in it always have; a server cannot refuse these.
+const USUAL: [&str; 7] =
+    ["role", "content", "tool_calls", "tool_call_id", "id", "type", "function"];
 
 /// A chat-completions server. It keeps a connection for each agent that asks at the same time.
-pub struct Server(Client, Url, Option<String>);
+pub struct Server {
+    client: Client,
+    url: Url,
+    /// The same without a password, for everybody to see.
+    shown: Url,
+    key: Option<String>,
+    timeout: Duration,
+    /// Fields of messages that this server refuses, although they came from it.
+    refused: Mutex<Vec<String>>,
+}
+
+/// Why a request failed, the server's own words last; and the seconds to wait at least, if another
+/// one may do better.
+type Failure = (Error, Option<f64>);
 
 impl Server {
     /// Checks what can be checked without a request. `base` ends where `/chat/completions` begins;
@@ -30,37 +56,112 @@ impl Server {
         // The provider is a choice of the whole process; a second one changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT);
-        let client = client.timeout(Duration::from_secs(timeout));
         // Reading the system's certificates is most of what a client costs.
         let client = if url.scheme() == "http" { client.tls_certs_only([]) } else { client };
-        Ok(Server(client.build()?, url, key))
+        let (client, timeout) = (client.timeout(None).build()?, Duration::from_secs(timeout));
+        let mut shown = url.clone();
+        let _ = (shown.set_username(""), shown.set_password(None));
+        Ok(Server { client, url, shown, key, timeout, refused: Mutex::default() })
     }
 
-    /// Sends a request and gives the body of a successful response.
-    pub fn post(&self, body: &str) -> Result<Value> {
-        let Server(client, url, key) = self;
+    /// Sends a request, again if that may help, and gives the body of a successful response. `say`
+    /// tells of each wait.
+    pub fn post(&self, body: &str, say: &dyn Fn(&str)) -> Result<Value> {
+        let (mut waits, mut sent) = (WAITS.into_iter(), self.acceptable(body, ""));
+        loop {
+            let (why, wait) = match self.once(&sent) {
+                Ok(reply) => return Ok(reply),
+                Err(failure) => failure,
+            };
+            let less = self.acceptable(body, &format!("{why:#}"));
+            if less != sent {
+                say("asks again, without fields that the server refuses");
+                sent = less;
+                continue;
+            }
+            let (Some(asked), Some(usual)) = (wait, waits.next()) else { return Err(why) };
+            ensure!(asked <= LONGEST_WAIT, "{why:#}; it asks to wait {asked} seconds");
+            // Agents that were refused together must not come back together.
+            let spread = RandomState::new().hash_one(0) % 256;
+            let wait = Duration::from_secs_f64(usual.max(asked)) * (1024 + spread as u32) / 1024;
+            say(&format!("waits {:.1} s: {why}", wait.as_secs_f64()));
+            thread::sleep(wait);
+        }
+    }
+
+    /// The body without the fields of messages and calls that the server refuses, or complains of.
+    fn acceptable(&self, body: &str, complaint: &str) -> String {
+        let mut refused = self.refused.lock().expect("no thread panics");
+        let Ok(mut json) = from_str::<Value>(body) else { return body.to_owned() };
+        let named = complaint.split(|char: char| !char.is_alphanumeric() && char != '_');
+        let mut keep = |key: &String, _: &mut Value| {
+            if !USUAL.contains(&&**key) && named.clone().any(|word| word == key) {
+                refused.push(key.clone());
+            }
+            !refused.contains(key)
+        };
+        for message in json["messages"].as_array_mut().into_iter().flatten() {
+            let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+            for call in calls.into_iter().flatten() {
+                call.as_object_mut().into_iter().for_each(|call| call.retain(&mut keep));
+            }
+            message.as_object_mut().into_iter().for_each(|message| message.retain(&mut keep));
+        }
+        json.to_string()
+    }
+
+    /// One request and what came of it.
+    fn once(&self, body: &str) -> Result<Value, Failure> {
+        let (status, headers, bytes) = self.fetch(body).map_err(|why| {
+            let late = |cause: &reqwest::Error| cause.is_timeout() && !cause.is_connect();
+            let late = why.chain().filter_map(|cause| cause.downcast_ref()).any(late);
+            (why, (!late).then_some(0.0))
+        })?;
+        let (json, text) = (serde_json::from_slice(&bytes), String::from_utf8_lossy(&bytes));
+        let cut = json.as_ref().is_err_and(serde_json::Error::is_eof);
+        let cut = cut && status.is_success() && (bytes.len() as u64) < LARGEST_REPLY;
+        let (is_json, json) = (json.is_ok(), json.unwrap_or(Value::Null));
+        let error = if json[0].is_object() { &json[0]["error"] } else { &json["error"] };
+        // Some servers say 200 and put the real status into the error.
+        let code = error["code"].as_u64().filter(|_| status.is_success());
+        let code = code.unwrap_or(status.as_u16().into());
+        let help = match code {
+            200..=299 if is_json && error.is_null() => return Ok(json),
+            200..=299 if !is_json => format!("; not JSON of at most 32 MiB: {SET}, {OFTEN}"),
+            300..=399 => format!("; {SET}: it points to {:?}", headers.get("location")),
+            401 | 403 => "; check OPENAI_API_KEY".to_owned(),
+            404 | 405 => format!("; {SET}, {OFTEN}, or --model"),
+            _ => String::new(),
+        };
+        let passes = cut || matches!(code, 408 | 409 | 429 | 500..=599) || text.contains(BAD_CALL);
+        let again = passes && !text.contains(NO_MONEY);
+        let words = words(&json).unwrap_or_else(|| excerpt(&text));
+        let why = anyhow!("{words}{help}").context(format!("{} answered {status}", self.shown));
+        Err((why, again.then(|| retry_after(&headers).unwrap_or_default())))
+    }
+
+    fn fetch(&self, body: &str) -> Result<(StatusCode, HeaderMap, Vec<u8>)> {
+        let Server { client, url, shown, key, timeout, .. } = self;
         let request = client.post(url.clone()).header("content-type", "application/json");
         let request = if let Some(key) = key { request.bearer_auth(key) } else { request };
-        let response = request.body(body.to_owned()).send().map_err(reqwest::Error::without_url);
+        let response = request.timeout(*timeout).body(body.to_owned()).send();
+        let response = response.map_err(reqwest::Error::without_url);
         let response = response
-            .with_context(|| format!("no answer from {url} (is it running? --timeout?)"))?;
-        let (status, target) = (response.status(), response.headers().get("location").cloned());
+            .with_context(|| format!("no answer from {shown} (is it running? --timeout?)"))?;
+        let (status, headers) = (response.status(), response.headers().clone());
         let mut bytes = Vec::new();
         let read = response.take(LARGEST_REPLY).read_to_end(&mut bytes);
-        read.with_context(|| format!("the answer of {url} broke off"))?;
-        let json = serde_json::from_slice::<Value>(&bytes);
-        let words = json.as_ref().ok().and_then(words);
-        let words = words.unwrap_or_else(|| excerpt(&String::from_utf8_lossy(&bytes)));
-        let help = match (json, status.as_u16()) {
-            (Ok(json), 200..=299) if json["error"].is_null() => return Ok(json),
-            (Err(_), 200..=299) => format!("this was not JSON; {SET}, often ending in /v1"),
-            (_, 300..=399) => format!("{SET}; it points to {:?}", target.as_slice()),
-            (_, 401 | 403) => "check OPENAI_API_KEY".to_owned(),
-            (_, 404 | 405) => format!("{SET}, often ending in /v1, or --model"),
-            _ => bail!("{url} answered {status}: {words}"),
-        };
-        bail!("{url} answered {status}: {words} ({help})")
+        read.with_context(|| format!("the answer of {shown} broke off (--timeout?)"))?;
+        Ok((status, headers, bytes))
     }
+}
+
+/// Seconds that the server asks to wait: as such, or up to a date.
+fn retry_after(headers: &HeaderMap) -> Option<f64> {
+    let text = headers.get("retry-after")?.to_str().ok()?;
+    let date = || jiff::fmt::rfc2822::parse(text).ok();
+    let until = || Some(date()?.timestamp().duration_since(Timestamp::now()).as_secs_f64());
+    text.parse().ok().or_else(until)
 }
 
 /// What the server itself says is wrong: every one has its own place for it.

@@ -8,20 +8,47 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::cli::prelude::*;
 
+/// What a tool call looks like when a model writes it into its text.
+const CALL_AS_TEXT: [&str; 4] = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|tool_call"];
+
 /// Reads the body of a successful response.
 pub fn parse(mut body: Value) -> Result<Reply> {
     let tokens = |key| body["usage"][key].as_u64().unwrap_or_default();
     let usage = ["prompt_tokens", "completion_tokens"].map(tokens);
+    let finish = body["choices"][0]["finish_reason"].as_str().unwrap_or_default().to_owned();
     let Some(Value::Object(message)) = body.pointer_mut("/choices/0/message") else {
         bail!("the reply had no choices with a message: {}", excerpt(&body.to_string()));
     };
     let mut message = drop_blank(message);
     message.entry("role").or_insert("assistant".into());
-    let text = message.get("content").and_then(Value::as_str).unwrap_or_default();
-    let (text, mut ids) = (clean(text).trim_end().to_owned(), HashSet::new());
+    let refusal = message.get("refusal").and_then(Value::as_str).map(excerpt);
+    let (mut text, mut ids) = (text(message.get("content")), HashSet::new());
     let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
-    let calls = calls.map(|call| mend(call, &mut ids)).collect();
+    let mut calls: Vec<_> = calls.map(|call| mend(call, &mut ids)).collect();
+    let cut = finish == "length";
+    if let (true, Some(call)) = (cut, calls.last_mut()) {
+        call.arguments = Err("the call was cut off at the length limit of a reply".to_owned());
+    }
+    if calls.is_empty() {
+        ensure!(refusal.is_none(), "the model refused: {}", refusal.unwrap_or_default());
+        ensure!(finish != "content_filter", "a content filter stopped the reply: {text}");
+        let written = CALL_AS_TEXT.iter().any(|mark| text.contains(mark));
+        let note = written.then_some("a tool call was written as text, and not run");
+        let note = note.or_else(|| cut.then_some("cut off at the length limit of a reply"));
+        if let Some(note) = note.filter(|_| !text.is_empty()) {
+            tell(0, &format!("warning: a reply is incomplete: {note}"));
+            text += &format!("\n({note})");
+        }
+    }
     Ok(Reply { message: message.into(), text, calls, usage })
+}
+
+/// The text of a message: a string, or a list of parts, some of which may be thinking.
+fn text(content: Option<&Value>) -> String {
+    let parts = content.and_then(Value::as_array).into_iter().flatten();
+    let parts = parts.filter(|part| part["type"] == "text");
+    let text: String = parts.filter_map(|part| part["text"].as_str()).collect();
+    clean(content.and_then(Value::as_str).unwrap_or(&text)).trim_end().to_owned()
 }
 
 /// Servers pad messages with keys that hold nothing, and some refuse these when they come back.

@@ -13,7 +13,14 @@ impl Script {
     pub fn parse(text: &str) -> Result<Script> {
         let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
         let parse = |(line, at)| from_str(line).with_context(|| format!("recording, line {at}"));
-        Ok(Script(Mutex::new(lines.map(parse).collect::<Result<_>>()?)))
+        let mut exchanges: Vec<Result<Value>> = lines.map(parse).collect();
+        // A run that was ended by force may leave half a line.
+        if !text.ends_with('\n')
+            && let Some(why) = exchanges.pop_if(|last| last.is_err()).and_then(Result::err)
+        {
+            tell(0, &format!("warning: {why:#}: playing what comes before"));
+        }
+        Ok(Script(Mutex::new(exchanges.into_iter().collect::<Result<_>>()?)))
     }
 
     /// What the lead was asked to do.
@@ -35,8 +42,8 @@ impl Script {
 
 /// Opens a file for the exchanges of this run; an old recording in it stays until the first one.
 pub fn start_recording(path: &Path) -> Result<()> {
-    let file = File::options().append(true).create(true).open(own(path).context("--record")?);
-    file.map(|file| _ = RECORD.set(file)).context("cannot record")
+    _ = RECORD.set(own_file(path).context("--record")?);
+    Ok(())
 }
 
 /// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not

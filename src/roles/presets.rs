@@ -43,7 +43,8 @@ impl Roles {
     /// What the person may want to know of a role that is no preset.
     pub fn advice(&self, role: &Role) -> Option<String> {
         let names = self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        role.description.is_empty().then(|| format!("has no preset; there are {names}"))
+        let near = nearest(&role.name, self.0.keys().cloned());
+        role.description.is_empty().then(|| format!("has no preset{near}; there are {names}"))
     }
 
     fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<()> {

@@ -23,7 +23,9 @@ pub fn target(path: &str) -> Result<PathBuf> {
         file = file.parent().unwrap_or(&file).join(next);
     }
     ensure!(!file.is_symlink(), "{path} is a link that leads in a circle");
-    Ok(fs::canonicalize(&file).unwrap_or(file))
+    let real = |folder: &Path| Some(fs::canonicalize(folder).ok()?.join(file.file_name()?));
+    let new = || file.parent().and_then(real);
+    Ok(fs::canonicalize(&file).ok().or_else(new).unwrap_or(file))
 }
 
 /// The path, if there is a regular file: a FIFO would block, a device may never end.
@@ -40,13 +42,16 @@ pub fn regular(path: &Path) -> Result<&Path> {
     Ok(path)
 }
 
-/// The path of a file that the program itself keeps, and opens before the walls go up. No part of it
-/// below the working directory may be a link: an earlier run may have left it, to get past them.
-pub fn own(path: &Path) -> Result<&Path> {
+/// Opens a file that the program itself keeps, to read it and to add to it; it and its folders are
+/// made where they are missing. This happens before the walls go up, so no part of the path below
+/// the working directory may be a link: an earlier run may have left it, to get past them.
+pub fn own_file(path: &Path) -> Result<File> {
     let below = path.strip_prefix(env::current_dir()?).unwrap_or(path);
     let planted = |part: &Path| part.is_symlink() && (part.is_relative() || part == below);
     ensure!(!below.ancestors().any(planted), "{} is a link or below one", path.display());
-    if path.exists() { regular(path) } else { Ok(path) }
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    let path = if path.exists() { regular(path)? } else { path };
+    Ok(File::options().read(true).append(true).create(true).open(path)?)
 }
 
 /// The lines of a text file with their numbers, read one by one: a large file costs no memory.

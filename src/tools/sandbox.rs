@@ -9,7 +9,7 @@ use crate::cli::prelude::*;
 /// the caches of package managers, which fail without them in ways that a model spends its turns
 /// on.
 const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts /dev/shm \
-    ~/.cache ~/.npm ~/.cargo/registry ~/.cargo/git";
+    ~/.cache ~/.npm";
 
 /// Keeps other processes from reading our memory and environment, where the key is; and unless
 /// `open`, puts up the walls, with `extra` folders inside. Must come before any thread starts:
@@ -20,6 +20,8 @@ pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let mut writable = vec![env::temp_dir()];
     writable.extend(WRITABLE.split_whitespace().map(resolve));
+    let cargo = env::var_os("CARGO_HOME").map_or_else(|| resolve("~/.cargo"), PathBuf::from);
+    writable.extend(["registry", "git"].map(|folder| cargo.join(folder)));
     let extra = extra.iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>();
     writable.extend(extra.context("--allow-write")?);
     if !open && let Err(problem) = confine(&writable) {

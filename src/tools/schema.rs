@@ -9,12 +9,24 @@ pub fn plain(allowed: Option<&[String]>) -> Vec<Value> {
     tools
 }
 
-/// All that the lead has: the plain tools and `subagent`, whose description ends with the presets.
+/// What the lead has besides: `subagent`, whose description ends with the presets, and `todo`.
 pub fn lead(presets: &str) -> Vec<Value> {
-    let mut subagent: Value = from_str(include_str!("../subagent.json")).expect("it is a tool");
-    let text = subagent["function"]["description"].as_str().unwrap_or_default();
-    subagent["function"]["description"] = format!("{text}\n\nPresets for role:\n{presets}").into();
-    [plain(None), vec![subagent]].concat()
+    let mut tools: Vec<Value> = from_str(include_str!("../subagent.json")).expect("it is a list");
+    let text = tools[0]["function"]["description"].as_str().unwrap_or_default();
+    tools[0]["function"]["description"] = format!("{text}\n\nPresets for role:\n{presets}").into();
+    tools
+}
+
+/// Whether a call is of a tool that was offered; else an error that names those.
+pub fn offered(tools: &[Value], Call { name: wanted, .. }: &Call) -> Result<()> {
+    let names: Vec<&str> = tools.iter().map(name).collect();
+    let note = if wanted == "subagent" { " (sub-agents cannot start sub-agents)" } else { "" };
+    ensure!(
+        names.contains(&&**wanted),
+        "unknown tool {wanted}; you have {}{note}",
+        names.join(", ")
+    );
+    Ok(())
 }
 
 /// What a tool is called.
@@ -24,7 +36,13 @@ pub fn name(tool: &Value) -> &str {
 
 /// A call as a type, if it is of one of these tools; or what is wrong with it.
 pub fn parse<T: DeserializeOwned>(Call { name, arguments, .. }: &Call) -> Result<T> {
-    let arguments = arguments.as_ref().map_err(|problem| anyhow!("{name}: {problem}"))?;
+    let mut arguments = arguments.clone().map_err(|problem| anyhow!("{name}: {problem}"))?;
+    // Some models write numbers as text.
+    for key in ["offset", "limit", "timeout"] {
+        if let Some(Ok(number)) = arguments[key].as_str().map(|text| text.trim().parse::<u64>()) {
+            arguments[key] = number.into();
+        }
+    }
     let call = json!({ "name": name, "arguments": arguments });
     serde_json::from_value(call).with_context(|| format!("bad arguments for {name}"))
 }

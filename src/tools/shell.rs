@@ -6,7 +6,9 @@
 //! us; what stands in the first one then is the rest of the result. A file in place of the pipe
 //! would not do: `echo x > /dev/stderr` cuts a file to nothing.
 
+use std::fs::DirBuilder;
 use std::io::{copy, pipe, sink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::process::{Command, Stdio, id};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
@@ -39,9 +41,8 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(command).env_remove("OPENAI_API_KEY").env(MARK, id().to_string());
     bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
-    // Its usual cache cannot be made inside the walls.
-    if env::var_os("npm_config_cache").is_none() && !resolve("~/.npm").exists() {
-        bash.env("npm_config_cache", env::temp_dir().join(format!("npm-{:?}", getuid())));
+    if let Some(cache) = npm_cache() {
+        bash.env("npm_config_cache", cache);
     }
     let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
     // The number of a group that is gone may come to belong to somebody else.
@@ -97,6 +98,19 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let how = how.unwrap_or_else(|| status.to_string().replace("status:", "code"));
     ensure!(status.success() && stopped.is_none(), "{how}\n{text}");
     Ok(text.to_owned())
+}
+
+/// A cache for npm inside the walls, if its usual one is not there and could not be made. Nobody else
+/// may have made this one: what is in it gets run.
+fn npm_cache() -> Option<PathBuf> {
+    let cache = env::temp_dir().join(format!("npm-{}", getuid().as_raw()));
+    let usual = env::var_os("npm_config_cache").is_some() || resolve("~/.npm").exists();
+    if !usual {
+        drop(DirBuilder::new().mode(0o700).create(&cache));
+    }
+    let ours =
+        cache.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == getuid().as_raw());
+    (!usual && ours).then_some(cache)
 }
 
 /// Ends every command of this run and all that it left behind. No command starts while the result,

@@ -30,6 +30,8 @@ pub struct Seen {
     pub path: String,
     pub headers: HashMap<String, String>,
     pub body: Value,
+    /// Requests over one connection have the same number.
+    pub connection: usize,
 }
 
 /// A completion with this text and these calls (id, name, arguments as they go on the wire).
@@ -76,12 +78,23 @@ pub fn raw(status: u16, body: impl Into<String>) -> Reply {
     Reply { status, headers: Vec::new(), body: body.into() }
 }
 
+/// A completion of which the connection brings only a part.
+pub fn cut_off() -> Reply {
+    Reply { headers: vec![("x-cut".into(), String::new())], ..text("never whole") }
+}
+
+/// A completion that comes a byte at a time and never ends.
+pub fn trickle() -> Reply {
+    Reply { headers: vec![("x-trickle".into(), String::new())], ..text("never whole") }
+}
+
 /// A run of the program, as it is set up.
 pub struct Scenario {
     pub dir: TempDir,
     args: Vec<String>,
     env: HashMap<String, Option<String>>,
     replies: Vec<Reply>,
+    answers: Vec<(String, Vec<Reply>)>,
     stdin: Option<String>,
     open_stdin: bool,
     kill_after: Option<(&'static str, Duration)>,
@@ -104,10 +117,17 @@ impl Scenario {
             args: vec!["do the task".into()],
             env: HashMap::new(),
             replies: replies.into_iter().collect(),
+            answers: Vec::new(),
             stdin: None,
             open_stdin: false,
             kill_after: None,
         }
+    }
+
+    /// Replies for the agent whose system prompt holds this, in place of the common ones.
+    pub fn answers(mut self, who: &str, replies: impl IntoIterator<Item = Reply>) -> Scenario {
+        self.answers.push((who.into(), replies.into_iter().collect()));
+        self
     }
 
     pub fn file(self, path: &str, content: impl AsRef<[u8]>) -> Scenario {
@@ -170,7 +190,7 @@ impl Scenario {
 
     /// The program, ready to start, and what the server will have seen.
     pub fn command(&self) -> (Command, Arc<Mutex<Vec<Seen>>>) {
-        let (address, seen) = serve(self.replies.clone());
+        let (address, seen) = serve(self.replies.clone(), self.answers.clone());
         let mut command = Command::new(env!("CARGO_BIN_EXE_agent-subagent"));
         command.current_dir(self.dir.path()).args(&self.args);
         for variable in
@@ -295,21 +315,27 @@ pub fn assert_holds(text: &str, parts: &[&str]) {
     }
 }
 
-fn serve(replies: Vec<Reply>) -> (String, Arc<Mutex<Vec<Seen>>>) {
+type Answers = Vec<(String, Vec<Reply>)>;
+
+fn serve(replies: Vec<Reply>, answers: Answers) -> (String, Arc<Mutex<Vec<Seen>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&seen);
     thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (replies, log) = (replies.clone(), Arc::clone(&log));
-            thread::spawn(move || answer(stream.unwrap(), &replies, &log));
+        for (connection, stream) in listener.incoming().enumerate() {
+            let (replies, answers) = (replies.clone(), answers.clone());
+            let log = Arc::clone(&log);
+            thread::spawn(move || answer(stream.unwrap(), connection, &replies, &answers, &log));
         }
     });
     (address, seen)
 }
 
-fn answer(mut stream: TcpStream, replies: &[Reply], log: &Mutex<Vec<Seen>>) -> Option<()> {
+fn answer(
+    mut stream: TcpStream, connection: usize, replies: &[Reply], answers: &Answers,
+    log: &Mutex<Vec<Seen>>,
+) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let mut line = String::new();
@@ -330,15 +356,37 @@ fn answer(mut stream: TcpStream, replies: &[Reply], log: &Mutex<Vec<Seen>>) -> O
                 path,
                 headers,
                 body: serde_json::from_slice(&body).expect("a body in JSON"),
+                connection,
             });
-            replies.get(log.len() - 1).or(replies.last())?.clone()
+            let system = |seen: &Seen| seen.body["messages"][0]["content"].to_string();
+            let asker = system(log.last()?);
+            match answers.iter().find(|(who, _)| asker.contains(who)) {
+                None => replies.get(log.len() - 1).or(replies.last())?.clone(),
+                Some((_, own)) => {
+                    let turn = log.iter().filter(|seen| system(seen) == asker).count();
+                    own.get(turn - 1).or(own.last())?.clone()
+                }
+            }
         };
         let mut head =
             format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\n", reply.status, reply.body.len());
         for (key, value) in &reply.headers {
             head += &format!("{key}: {value}\r\n");
         }
-        stream.write_all(format!("{head}\r\n{}", reply.body).as_bytes()).ok()?;
+        let head = format!("{head}\r\n");
+        if head.contains("x-cut") {
+            let half = reply.body.len() / 2;
+            stream.write_all((head + &reply.body[..half]).as_bytes()).ok()?;
+            return None;
+        }
+        if head.contains("x-trickle") {
+            stream.write_all(head.as_bytes()).ok()?;
+            loop {
+                stream.write_all(b" ").ok()?;
+                thread::sleep(Duration::from_millis(100));
+            }
+        }
+        stream.write_all((head + &reply.body).as_bytes()).ok()?;
     }
 }
 

@@ -1,0 +1,44 @@
+//! What is left of an agent when its loop has ended: its last text, and what it took to get there.
+
+use crate::cli::prelude::*;
+
+#[derive(Default)]
+pub struct Outcome {
+    /// 0 for the agent that the person talks to; its children count from 1, in call order.
+    pub number: usize,
+    /// As the lead asked for it.
+    pub role: String,
+    /// Why it ended without an answer; nothing if it has one.
+    pub end: Option<End>,
+    /// The last text the model said, whatever the end was; empty if it never said any.
+    pub text: String,
+    /// Requests made, and tool calls answered.
+    pub turns: u32,
+    pub calls: usize,
+    /// Tokens that the server says it read and wrote, and those it wrote last.
+    pub usage: [u64; 2],
+    pub last_tokens: u64,
+    pub seconds: f64,
+}
+
+/// Why a loop ended without an answer.
+#[derive(Debug, thiserror::Error)]
+pub enum End {
+    #[error("turn limit: all {0} turns are used, and the work is incomplete")]
+    TurnLimit(u32),
+    #[error("the model returned nothing: no text and no tool call")]
+    Silent,
+    #[error("{0:#}")]
+    Failed(#[from] Error),
+}
+
+impl Outcome {
+    /// Keeps of a reply what outlives the conversation.
+    pub fn add(&mut self, reply: &Reply) {
+        self.usage = [0, 1].map(|kind| self.usage[kind].saturating_add(reply.usage[kind]));
+        self.last_tokens = reply.usage[1];
+        if !reply.text.is_empty() {
+            self.text.clone_from(&reply.text);
+        }
+    }
+}

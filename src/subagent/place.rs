@@ -1,0 +1,10 @@
+//! What an agent could not know otherwise: where it is, and when.
+
+use crate::cli::prelude::*;
+
+/// The end of every system prompt.
+pub fn tell() -> String {
+    let (folder, system) = (env::current_dir().unwrap_or_default(), env::consts::OS);
+    let date = jiff::ZonedDateTime::now().strftime("%Y-%m-%d");
+    format!("Working directory: {}\nSystem: {system}\nDate: {date}\n", folder.display())
+}
