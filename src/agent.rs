@@ -40,7 +40,7 @@ impl Agent<'_> {
             let Reply { message, text, calls, .. } = self.ask(self.tools)?;
             match (calls.is_empty(), text.is_empty()) {
                 (true, false) => return Ok(()),
-                (true, true) if silent => return Err(End::Silent),
+                (true, true) if silent || self.outcome.has_report() => return Err(End::Silent),
                 // An accident, perhaps: the same question goes out once more.
                 (true, true) => silent = true,
                 (false, _) => {

@@ -86,9 +86,9 @@ fn a_child_without_a_text_is_no_summary() {
 fn a_report_beside_a_call_is_kept_when_the_last_message_is_empty() {
     let beside =
         reply("REPORT: bug on line 3".into(), &[("c1", "read", json!("{\"path\": \"a.py\"}"))]);
-    let replies = [delegates("tester", "t"), beside, text(""), text(""), text("all done")];
+    let replies = [delegates("tester", "t"), beside, text(""), text("all done")];
     let run = Scenario::new(replies).file("a.py", "x=1\n").run();
-    run.answered("all done").asked(5);
+    run.answered("all done").asked(4);
     assert_eq!(run.tool("p1"), "REPORT: bug on line 3");
 }
 

@@ -41,4 +41,9 @@ impl Outcome {
             self.text.clone_from(&reply.text);
         }
     }
+
+    /// Whether this is a child that has said something: its last text goes back as its report.
+    pub fn has_report(&self) -> bool {
+        self.number > 0 && !self.text.is_empty()
+    }
 }

@@ -18,64 +18,75 @@ pub struct Args {
     task: Vec<String>,
 
     /// Model to ask
-    #[arg(short, long, env = "OPENAI_MODEL", default_value = "gpt-4o-mini")]
+    #[arg(
+        short,
+        long,
+        env = "OPENAI_MODEL",
+        default_value = "gpt-4o-mini",
+        help_heading = "Model"
+    )]
     pub model: String,
     /// Server to ask; usually ends in /v1
-    #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE)]
+    #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE, hide_env_values = true, help_heading = "Model")]
     pub base_url: String,
     /// Seconds that one request may take
-    #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(1..), help_heading = "Model")]
     pub timeout: u64,
     /// Watch a scripted team build todo-app/: the model's words are scripted, all the rest is real
-    #[arg(long, conflicts_with_all = ["task", "replay"])]
+    #[arg(long, conflicts_with_all = ["task", "replay"], help_heading = "Recordings")]
     pub demo: bool,
     /// Write every exchange with the model into a file, as lines of JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Recordings")]
     pub record: Option<PathBuf>,
     /// Play such a file back through the real tools, without a server
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Recordings")]
     pub replay: Option<PathBuf>,
 
     /// Most turns of the lead, and of each specialist: 10 to 30
-    #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30))]
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30), help_heading = "Specialists")]
     pub max_turns: u32,
     /// Most specialists at once
-    #[arg(short, long, default_value = "4")]
+    #[arg(short, long, default_value = "4", help_heading = "Specialists")]
     pub jobs: NonZeroUsize,
     /// Run this one specialist directly, without a lead
-    #[arg(long, value_name = "NAME", conflicts_with = "demo")]
+    #[arg(long, value_name = "NAME", conflicts_with = "demo", help_heading = "Specialists")]
     pub role: Option<String>,
     /// Folder with presets of your own [default: ./roles, if there is one]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Specialists")]
     pub roles: Option<PathBuf>,
     /// Show the presets, what each is for and where it comes from
-    #[arg(long)]
+    #[arg(long, help_heading = "Specialists")]
     pub list_roles: bool,
     /// What the lead remembers from run to run
-    #[arg(long, value_name = "FILE", default_value = "memory/agent_memory.md")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "memory/agent_memory.md",
+        help_heading = "Memory"
+    )]
     pub memory: PathBuf,
     /// Remember nothing, neither read nor write
-    #[arg(long)]
+    #[arg(long, help_heading = "Memory")]
     pub no_memory: bool,
 
     /// Work in this folder; every relative path is below it
-    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".", help_heading = "Files")]
     pub workdir: PathBuf,
     /// Let tools write below this folder too; may be given more than once
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Files")]
     pub allow_write: Vec<PathBuf>,
     /// Let tools write wherever you can
-    #[arg(long)]
+    #[arg(long, help_heading = "Files")]
     pub no_sandbox: bool,
 
     /// Print one JSON object instead of the answer, also when the run fails
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Show every request: who asks, with how many messages, tools and bytes
-    #[arg(short, long, conflicts_with = "quiet")]
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub verbose: bool,
     /// Show warnings and errors only
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
 
