@@ -57,9 +57,12 @@ pub fn own_file(path: &Path) -> Result<File> {
 /// The lines of a text file with their numbers, read one by one: a large file costs no memory.
 pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
     let mut file = BufReader::new(File::open(regular(path)?)?);
-    // A NUL byte in the first buffer makes a file binary, as for git and grep.
-    let binary = file.fill_buf()?.contains(&0);
-    ensure!(!binary, "{} is binary, {} bytes", path.display(), fs::metadata(path)?.len());
+    ensure!(
+        !binary(file.fill_buf()?),
+        "{} is binary, {} bytes",
+        path.display(),
+        fs::metadata(path)?.len()
+    );
     let line = move || {
         let mut line = Vec::new();
         let count = file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
@@ -69,6 +72,11 @@ pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<
         (count > 0).then_some(text)
     };
     Ok((1..).zip(iter::from_fn(line)))
+}
+
+/// Whether a NUL byte is among the first of a file, as git and grep ask.
+pub fn binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes.split_at(bytes.len().min(8 * 1024)).0).is_some()
 }
 
 /// A hint at the names, or lines, that come nearest to one that is not there; empty if none does.

@@ -1,12 +1,17 @@
-//! glob and grep, inside this process: a pattern is only ever a pattern, never part of a command.
+//! glob, and the walk through folders that grep shares. In this process: a pattern is only ever a
+//! pattern, never part of a command.
 
-use std::{cell::Cell, cmp::Reverse, fs::Metadata};
+use std::{cell::Cell, cmp::Reverse};
 
 use glob::{MatchOptions, Pattern};
 use regex::Regex;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::cli::prelude::*;
+
+mod grep;
+
+pub use grep::grep;
 
 /// Folders of files that nobody wrote. They are searched when a pattern or path names them.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
@@ -15,8 +20,6 @@ const PASSED: &str = "(what is in .git, node_modules or target was passed over, 
     closed files: name a folder to search it)";
 /// Results that are shown; the rest is counted.
 const SHOWN: usize = 200;
-/// Bytes of a line that are shown.
-const SHOWN_LINE: usize = 400;
 /// Patterns that the braces of one may stand for.
 const MOST_PATTERNS: usize = 1000;
 
@@ -36,22 +39,9 @@ pub fn glob(pattern: &str) -> Result<String> {
     let time = |entry: &DirEntry| entry.path().metadata().and_then(|file| file.modified()).ok();
     let mut found: Vec<_> = found.map(|entry| (Reverse(time(&entry)), shown(&entry))).collect();
     found.sort();
-    Ok(list(found.into_iter().map(|(_, path)| path), &passed))
-}
-
-/// Lines that match, as `path:line:text`. Links on the way are passed over.
-pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
-    let (matcher, path) = (Regex::new(pattern)?, path.unwrap_or_default());
-    let passed = Cell::new(false);
-    // A file without a size, as in /proc, may block or never end.
-    let safe = |file: Metadata| file.is_file() && file.len() > 0;
-    let safe = |entry: &DirEntry| entry.depth() == 0 || entry.metadata().is_ok_and(safe);
-    let hits = walk(path, path, usize::MAX, &passed)?.filter(safe).flat_map(|entry| {
-        let lines = lines(entry.path()).map_err(|_| passed.set(true)).into_iter().flatten();
-        let (hits, path) = (lines.filter(|(_, line)| matcher.is_match(line)), shown(&entry));
-        hits.map(move |(at, line)| format!("{path}:{at}:{}", cut(&line, SHOWN_LINE, 0)))
-    });
-    Ok(list(hits, &passed))
+    let (more, paths) =
+        (found.len().saturating_sub(SHOWN), found.into_iter().map(|(_, path)| path));
+    Ok(list(paths.take(SHOWN).collect(), more, &passed))
 }
 
 /// What lies below a path and is no folder, in order of name. Links are listed but not followed, so
@@ -93,9 +83,8 @@ fn expand(pattern: &str) -> Result<Vec<Pattern>> {
     Ok(patterns)
 }
 
-fn list(mut found: impl Iterator<Item = String>, passed: &Cell<bool>) -> String {
-    let mut shown: Vec<String> = found.by_ref().take(SHOWN).collect();
-    let more = found.count();
+/// The results as the model reads them, with `more` that are not shown.
+fn list(mut shown: Vec<String>, more: usize, passed: &Cell<bool>) -> String {
     shown.extend(shown.is_empty().then(|| "no matches".to_owned()));
     shown.extend((more > 0).then(|| format!("({more} more: narrow the pattern or the path)")));
     shown.extend(passed.get().then(|| PASSED.to_owned()));
