@@ -227,6 +227,7 @@ fn bash_gives_both_streams_in_order_and_ends_with_its_shell() {
 #[test]
 fn nothing_is_left_running() {
     let left = "sleep 300 & setsid sleep 300 & timeout 300 sleep 300 & nohup sleep 300 >/dev/null 2>&1 & \
+        (unset AGENT_SUBAGENT_RUN; setsid -f sleep 300); env -i /usr/bin/setsid -f /bin/sleep 300; \
         set -m; sleep 300 & (sleep 300 &) ; setsid bash -c 'trap \"\" TERM; sleep 300' & \
         sleep 0.1; jobs -p > pids; echo started";
     let run = calling(&[bash(left)]).run();
@@ -243,6 +244,16 @@ fn nothing_is_left_running() {
         let folder = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
         assert!(!folder.starts_with(run.dir.path()), "{}", entry.path().display());
     }
+}
+
+#[test]
+fn what_ends_in_the_background_is_gone_for_later_commands() {
+    let run = calling(&[
+        bash("sleep 0.3 & echo $! > pid"),
+        bash("for i in $(seq 200); do kill -0 $(cat pid) 2>/dev/null || { echo gone; exit; }; sleep 0.02; done; ps $(cat pid)"),
+    ])
+    .run();
+    assert_eq!(run.tool("1"), "gone\n");
 }
 
 #[test]
@@ -442,7 +453,8 @@ fn no_link_below_the_working_directory_leads_own_files_past_the_walls() {
     fs::create_dir(outside.path().join("real")).unwrap();
     std::os::unix::fs::symlink("real", outside.path().join("notes")).unwrap();
     let memory = outside.path().join("notes/m.md").display().to_string();
-    Scenario::new([text("ok")]).args(&["--memory", &memory, "do it"]).run().answered("ok");
+    let scenario = Scenario::new([text("ok")]).own_temporary_folder();
+    scenario.args(&["--memory", &memory, "do it"]).run().answered("ok");
     assert_holds(&fs::read_to_string(memory).unwrap(), &["**Result:** ok"]);
 }
 
@@ -616,4 +628,50 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
         let kept = run.read("f");
         assert!(kept.len() == 8_000 && kept.bytes().all(|byte| byte == kept.as_bytes()[0]));
     }
+}
+
+#[test]
+fn no_link_that_a_command_left_opens_the_walls_of_the_next_run() {
+    let outside = tempfile::tempdir_in(common::root().join("target")).unwrap();
+    let victim = outside.path().join("victim");
+    fs::write(&victim, "kept\n").unwrap();
+    let link = format!("ln -s {} link", outside.path().display());
+    let hit = |text: &str| ("write", json!({ "path": victim, "content": text }));
+    let scenarios = [
+        calling(&[hit("x")]).prepare(&link).env("TMPDIR", Some("link")),
+        calling(&[hit("x")]).prepare(&link).args(&["--allow-write", "link", "do it"]),
+        calling(&[hit("x")]).prepare(&format!("{link}; mv link .cache")).env("HOME", Some(".")),
+        calling(&[hit("x")]).prepare(&link).args(&["--record", "link/victim", "do it"]),
+        calling(&[hit("x")]).prepare(&link).args(&["--memory", "link/victim", "do it"]),
+    ];
+    for scenario in scenarios {
+        let folder = scenario.dir.path().display().to_string();
+        let home = scenario.env("HOME", Some(&folder));
+        let run = home.run();
+        assert_holds(&run.stderr, &["link"]);
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "kept\n", "{}", run.stderr);
+    }
+    // The same in the temporary folder.
+    let temporary = tempfile::tempdir().unwrap();
+    let link = temporary.path().join("link/victim").display().to_string();
+    std::os::unix::fs::symlink(outside.path(), temporary.path().join("link")).unwrap();
+    let run = Scenario::new([text("ok")]).args(&["--record", &link, "do it"]).run();
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "kept\n");
+}
+
+#[test]
+fn an_edit_has_one_place_and_takes_no_more_time_than_the_file_is_long() {
+    let edit = |old: &str, new: &str| {
+        ("edit", json!({ "path": "f", "old_string": old, "new_string": new }))
+    };
+    for (before, old) in [("aaaa", "aaa"), ("}\n}\n}\n", "}\n}\n")] {
+        let run = calling(&[edit(old, "b")]).file("f", before).run();
+        assert_holds(&run.tool("0"), &["Error: ", "2 times"]);
+        assert_eq!(run.read("f"), before);
+    }
+    let run = calling(&[edit(&format!("{}b", "a".repeat(200_000)), "c")])
+        .file("f", "a".repeat(2_000_000))
+        .run();
+    assert_holds(&run.tool("0"), &["is not in f"]);
 }

@@ -1,9 +1,9 @@
 //! read, write and edit: numbered lines, and changes that happen fully or not at all.
 
-use std::{os::unix::fs::MetadataExt, time::SystemTime};
+use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
 use atomic_write_file::AtomicWriteFile;
-use regex::bytes::RegexBuilder;
+use memchr::memmem;
 
 use crate::cli::prelude::*;
 
@@ -11,6 +11,8 @@ use crate::cli::prelude::*;
 const LINES: usize = 2000;
 /// Bytes of a line that are shown.
 const SHOWN_LINE: usize = 2000;
+/// Bytes of a file that `edit` takes into memory.
+const LARGEST: u64 = 16 << 20;
 /// Lines among which an edit that fits nowhere looks for the nearest one.
 const COMPARED: usize = 20_000;
 
@@ -64,36 +66,45 @@ impl Files {
         ensure!(old != new, "old_string and new_string are the same: nothing would change");
         let _held = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
         let file = target(path)?;
-        let text = fs::read(regular(&file)?)?;
-        let (exact, pattern) = ((old.to_owned() + new).contains('\r'), regex::escape(old));
-        let pattern = if exact { pattern } else { pattern.replace('\n', r"\r?\n") };
-        let pattern = RegexBuilder::new(&pattern).size_limit(usize::MAX).build()?;
-        let places: Vec<_> = pattern.find_iter(&text).collect();
-        let [place] = places[..] else {
+        ensure!(fs::metadata(regular(&file)?)?.len() <= LARGEST, "{path} is too large: use bash");
+        let text = fs::read(&file)?;
+        // The file's own line ends first, those of its first line.
+        let crlf = text.split_inclusive(|byte| *byte == b'\n').next();
+        let crlf = crlf.is_some_and(|line| line.ends_with(b"\r\n"));
+        let exact = [old, new].iter().any(|text| text.contains('\r'));
+        let crlf_if = |crlf| if crlf && !exact { "\r\n" } else { "\n" };
+        let ends = |text: &str, crlf| text.replace('\n', crlf_if(crlf));
+        let fits = |crlf| Some((memmem::find(&text, ends(old, crlf).as_bytes())?, crlf));
+        let Some((start, crlf)) = fits(crlf).or_else(|| fits(!crlf)) else {
             let (text, first) = (String::from_utf8_lossy(&text), old.trim().lines().next());
             let lines = (1..).zip(text.lines()).map(|(at, line)| format!("{at}\t{line}"));
             let near = nearest(first.unwrap_or(old), lines.take(COMPARED));
-            ensure!(places.is_empty(), "old_string is {} times in {path}: add lines", places.len());
             bail!("old_string is not in {path} (line numbers are not part of the file){near}");
         };
-        let whole = if old.contains('\n') { place.as_bytes() } else { &text };
-        let line = whole.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-        let crlf = !exact && line.ends_with(b"\r\n");
-        let new = if crlf { new.replace('\n', "\r\n") } else { new.to_owned() };
-        let text = [&text[..place.start()], new.as_bytes(), &text[place.end()..]].concat();
-        self.replace(path, &file, &text)
+        let (old, new) = (ends(old, crlf), ends(new, crlf));
+        let (before, rest) = text.split_at(start);
+        // Places may overlap.
+        if memmem::find(&rest[1..], old.as_bytes()).is_some() {
+            let count = memmem::find_iter(&text, &old).count().max(2);
+            bail!("old_string is {count} times in {path}: add lines around it");
+        }
+        self.replace(path, &file, &[before, new.as_bytes(), &rest[old.len()..]].concat())
     }
 
     /// The old file, its mode and its owner are there until the new one is finished, so that a
-    /// crash or a full disk leaves the one or the other. Only a file that has several names is
-    /// written where it is, so that it stays one file.
+    /// crash or a full disk leaves the one or the other. Only a file that has several names, or
+    /// another owner, is written where it is, so that it stays the same file.
     fn replace(&self, path: &str, file: &Path, content: &[u8]) -> Result<String> {
         let known = !self.changed(file);
         let old = if file.exists() { Some(fs::metadata(regular(file)?)?) } else { None };
         let locked = old.as_ref().is_some_and(|old| old.permissions().readonly());
         ensure!(!locked, "{path} is read-only");
-        let done = if old.is_some_and(|old| old.nlink() > 1) {
-            fs::write(file, content)
+        let me = rustix::process::geteuid();
+        let whose = |old: &Metadata| !me.is_root() && old.uid() != me.as_raw();
+        let done = if let Some(old) = old.filter(|old| old.nlink() > 1 || whose(old)) {
+            let before = if old.len() <= LARGEST { Some(fs::read(file)?) } else { None };
+            let failed = |_: &_| drop(before.map(|before| fs::write(file, before)));
+            fs::write(file, content).inspect_err(failed)
         } else {
             let folder = fs::create_dir_all(file.parent().unwrap_or(file));
             let new = folder.and_then(|()| AtomicWriteFile::open(file));

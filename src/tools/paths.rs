@@ -1,5 +1,8 @@
 //! What stands at a path: which file is meant, whether it is one to read, and its lines.
 
+use fs_err::os::unix::fs::OpenOptionsExt;
+use rustix::fs::OFlags;
+
 use crate::cli::prelude::*;
 
 /// Bytes of a line that are looked at; a line may be as long as the file.
@@ -43,20 +46,32 @@ pub fn regular(path: &Path) -> Result<&Path> {
 }
 
 /// Opens a file that the program itself keeps, to read it and to add to it; it and its folders are
-/// made where they are missing. This happens before the walls go up, so no part of the path below
-/// the working directory may be a link: an earlier run may have left it, to get past them.
+/// made where they are missing. This happens before the walls go up.
 pub fn own_file(path: &Path) -> Result<File> {
-    let below = path.strip_prefix(env::current_dir()?).unwrap_or(path);
-    let planted = |part: &Path| part.is_symlink() && (part.is_relative() || part == below);
-    ensure!(!below.ancestors().any(planted), "{} is a link or below one", path.display());
+    ensure!(!planted(path)?, "{} is a link or below one", path.display());
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let path = if path.exists() { regular(path)? } else { path };
     Ok(File::options().read(true).append(true).create(true).open(path)?)
 }
 
+/// Whether a part of the path is a link in a folder where commands can write: an earlier run may
+/// have left it, to get past the walls.
+pub fn planted(path: &Path) -> Result<bool> {
+    let writable = [env::current_dir()?, env::temp_dir()].map(fs::canonicalize);
+    let inside = |link: &Path| {
+        let folder = fs::canonicalize(link.parent()?).ok()?;
+        Some(writable.iter().flatten().any(|place| folder.starts_with(place)))
+    };
+    let path = absolute(path)?;
+    Ok(path.ancestors().filter(|part| part.is_symlink()).any(|link| inside(link) == Some(true)))
+}
+
 /// The lines of a text file with their numbers, read one by one: a large file costs no memory.
 pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
-    let mut file = BufReader::new(File::open(regular(path)?)?);
+    // A file in /proc may wait for something to tell.
+    let mut options = File::options();
+    options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let mut file = BufReader::new(options.open(regular(path)?)?);
     ensure!(
         !binary(file.fill_buf()?),
         "{} is binary, {} bytes",

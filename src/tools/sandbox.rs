@@ -7,9 +7,9 @@ use crate::cli::prelude::*;
 
 /// Writable besides the temporary directory: the working directory, devices that a shell needs, and
 /// the caches of package managers, which fail without them in ways that a model spends its turns
-/// on.
-const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts /dev/shm \
-    ~/.cache ~/.npm";
+/// on. Terminals are there for all but root, who could type into them.
+const WRITABLE: &str =
+    ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/shm ~/.cache ~/.npm";
 
 /// Keeps other processes from reading our memory and environment, where the key is; and unless
 /// `open`, puts up the walls, with `extra` folders inside. Must come before any thread starts:
@@ -17,13 +17,31 @@ const WRITABLE: &str = ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/
 /// so.
 pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    {
+        use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        // What a command leaves behind becomes our child, for `shell` to end.
+        let _ = set_child_subreaper(Some(rustix::process::getpid()));
+    }
     let mut writable = vec![env::temp_dir()];
     writable.extend(WRITABLE.split_whitespace().map(resolve));
     let cargo = env::var_os("CARGO_HOME").map_or_else(|| resolve("~/.cargo"), PathBuf::from);
     writable.extend(["registry", "git"].map(|folder| cargo.join(folder)));
-    let extra = extra.iter().map(fs::canonicalize).collect::<Result<Vec<_>, _>>();
-    writable.extend(extra.context("--allow-write")?);
+    if !rustix::process::getuid().is_root() {
+        writable.push("/dev/pts".into());
+    }
+    for folder in extra {
+        fs::metadata(folder).context("--allow-write")?;
+        writable.push(folder.clone());
+    }
+    writable.retain(|folder| {
+        let planted = planted(folder).unwrap_or(true);
+        if planted {
+            let folder = folder.display();
+            tell(0, &format!("warning: {folder} is or is below a link that a command may have made: no writing there"));
+        }
+        !planted
+    });
     if !open && let Err(problem) = confine(&writable) {
         tell(0, &format!("warning: {problem}: commands can write wherever you can"));
     }

@@ -2,25 +2,30 @@
 //!
 //! One pipe takes stdout and stderr, so that they stay in order. Whatever the shell leaves in the
 //! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing
-//! about the end of the shell. A thread waits for the shell and closes a second pipe, which wakes
-//! us; what stands in the first one then is the rest of the result. A file in place of the pipe
-//! would not do: `echo x > /dev/stderr` cuts a file to nothing.
+//! about the end of the shell. A thread waits for the shell and writes its status into a second
+//! pipe, which wakes us; what stands in the first one then is the rest of the result. A file in
+//! place of the pipe would not do: `echo x > /dev/stderr` cuts a file to nothing.
+//!
+//! What a shell leaves behind becomes a child of this process (on Linux, `sandbox` asks for that),
+//! so that nothing can hide from the sweep at the end. It has to be waited for as well: that thread
+//! waits for all.
 
 use std::fs::DirBuilder;
-use std::io::{copy, pipe, sink};
+use std::io::{PipeWriter, copy, pipe, sink};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::process::{Command, Stdio, id};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio, id};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
-use rustix::process::{Pid, Signal, getuid, kill_process};
-use rustix::process::{kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, getuid, kill_process, kill_process_group};
+use rustix::process::{WaitId, WaitIdOptions, WaitOptions, wait, waitid};
 
 use crate::cli::prelude::*;
 
-/// In the environment of every command: it tells a nested run that it is one, and the sweep at the
-/// end which processes are ours.
+/// In the environment of every command: it tells a nested run that it is one.
 pub const MARK: &str = "AGENT_SUBAGENT_RUN";
 /// Seconds that a command may take when the model does not say; at most five times as many.
 const TIMEOUT: u64 = 120;
@@ -28,33 +33,34 @@ const TIMEOUT: u64 = 120;
 const MOST_OUTPUT: usize = 1 << 30;
 /// Between asking processes to end and ending them.
 const GRACE: Duration = Duration::from_millis(500);
+/// For all processes to be gone at the end of the run.
+const SWEEP: Duration = Duration::from_secs(2);
 
-/// The groups of all commands so far. Held while one starts, and by the sweep.
-static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+/// The shells that run, each with the pipe for its status. Held while one starts, and by the sweep.
+static SHELLS: Mutex<BTreeMap<i32, PipeWriter>> = Mutex::new(BTreeMap::new());
+/// Whether the thread that waits is there; changed only while `SHELLS` is held.
+static WAITING: AtomicBool = AtomicBool::new(false);
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
 /// error that begins with how it ended.
 pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
-    let ((mut output, ours), (ended, end)) = (pipe()?, pipe()?);
+    let ((mut output, ours), (mut ended, end)) = (pipe()?, pipe()?);
     let mut bash = Command::new("bash");
     bash.arg("-c").arg(command).env_remove("OPENAI_API_KEY").env(MARK, id().to_string());
+    bash.envs(npm_cache().map(|cache| ("npm_config_cache", cache)));
     bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
-    if let Some(cache) = npm_cache() {
-        bash.env("npm_config_cache", cache);
-    }
-    let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-    // The number of a group that is gone may come to belong to somebody else.
-    groups.retain(|group| test_kill_process_group(*group).is_ok());
-    // A session of its own has no terminal to hang on. The inner child is the shell alone: waiting
-    // for the outer one would be waiting for all that the shell left behind.
-    let shell = CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash");
-    let mut shell = shell?.into_inner();
+    let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    // A session of its own has no terminal to hang on.
+    let shell =
+        CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash")?;
     let group = Pid::from_raw(shell.id().cast_signed()).context("bash has no process id")?;
-    groups.push(group);
-    drop(groups);
-    let waiting = thread::spawn(move || (shell.wait(), drop(end)).0);
+    shells.insert(group.as_raw_pid(), end);
+    if !WAITING.swap(true, Relaxed) {
+        thread::spawn(wait_for_all);
+    }
+    drop(shells);
 
     // Others may read from this pipe as well: what was there when we looked may be gone.
     ioctl_fionbio(&output, true)?;
@@ -87,7 +93,9 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
             stopped = Some(if left.is_zero() { "timed out" } else { "printed too much" });
         }
     }
-    let (seconds, status) = (start.elapsed().as_secs_f64(), waiting.join().expect("no panic")?);
+    let (seconds, mut status) = (start.elapsed().as_secs_f64(), [0; 4]);
+    ended.read_exact(&mut status)?;
+    let status = ExitStatus::from_raw(i32::from_ne_bytes(status));
     // Whoever still prints would stop or die if nobody took it.
     ioctl_fionbio(&output, false)?;
     thread::spawn(move || copy(&mut output, &mut sink()));
@@ -103,33 +111,59 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
 /// A cache for npm inside the walls, if its usual one is not there and could not be made. Nobody else
 /// may have made this one: what is in it gets run.
 fn npm_cache() -> Option<PathBuf> {
-    let cache = env::temp_dir().join(format!("npm-{}", getuid().as_raw()));
-    let usual = env::var_os("npm_config_cache").is_some() || resolve("~/.npm").exists();
-    if !usual {
-        drop(DirBuilder::new().mode(0o700).create(&cache));
+    if env::var_os("npm_config_cache").is_some() || resolve("~/.npm").exists() {
+        return None;
     }
-    let ours =
-        cache.symlink_metadata().is_ok_and(|it| it.is_dir() && it.uid() == getuid().as_raw());
-    (!usual && ours).then_some(cache)
+    let (owner, temporary) = (getuid().as_raw(), env::temp_dir());
+    let cache = temporary.join(format!("npm-{owner}"));
+    drop(DirBuilder::new().mode(0o700).create(&cache));
+    let there = cache.symlink_metadata().ok()?;
+    (there.is_dir() && there.uid() == owner).then_some(cache)
+}
+
+/// Waits for every child of this process, and passes on how the shells among them ended. Goes when
+/// there is none left.
+fn wait_for_all() {
+    loop {
+        // A child that could not become bash is left to whoever started it, and holds the shells.
+        let there = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(Some((child, status))) = wait(WaitOptions::NOHANG) {
+            if let Some(mut end) = shells.remove(&child.as_raw_pid()) {
+                let _ = end.write_all(&status.as_raw().to_ne_bytes());
+            }
+        }
+        if there.is_err() && shells.is_empty() {
+            return WAITING.store(false, Relaxed);
+        }
+    }
 }
 
 /// Ends every command of this run and all that it left behind. No command starts while the result,
 /// which is the lock, is kept.
-pub fn sweep() -> MutexGuard<'static, Vec<Pid>> {
-    let groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-    groups.iter().map(|group| kill_process_group(*group, Signal::KILL)).for_each(drop);
-    // What is killed takes a moment to be gone, and may have started something just before.
-    let _scans = (0..200).take_while(|_| !groups.is_empty() && kill_marked() > 0).count();
-    groups
+pub fn sweep() -> MutexGuard<'static, BTreeMap<i32, PipeWriter>> {
+    let shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    for group in shells.keys().filter_map(|shell| Pid::from_raw(*shell)) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let start = Instant::now();
+    let mut left = children();
+    while !left.is_empty() && start.elapsed() < SWEEP {
+        left.iter().map(|child| kill_process(*child, Signal::KILL)).for_each(drop);
+        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        // The children of what was killed have come to us.
+        left = children();
+    }
+    shells
 }
 
-/// Ends what has our mark in its environment, also in groups and sessions of its own, where the
-/// system shows environments. Gives how many there were.
-fn kill_marked() -> usize {
-    let mark = format!("{MARK}={}", id());
-    let marked = |all: Vec<u8>| all.split(|byte| *byte == 0).any(|one| one == mark.as_bytes());
+/// The children of this process, where the system has them in `/proc`.
+fn children() -> Vec<Pid> {
+    let parent = |entry: &fs::DirEntry| {
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let ours = all.filter(|entry| fs::read(entry.path().join("environ")).is_ok_and(marked));
-    let pids = ours.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
-    pids.filter(|pid| kill_process(*pid, Signal::KILL).is_ok()).count()
+    let ours = all.filter(move |entry| parent(entry) == Some(id()));
+    ours.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
