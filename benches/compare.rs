@@ -223,7 +223,7 @@ fn tree() -> std::path::PathBuf {
                 .wrapping_add(1_442_695_040_888_963_407);
             let letters = (state >> 33) as usize;
             (0..2 + letters % 8)
-                .map(|at| char::from(b'a' + (letters >> at) as u8 % 26))
+                .map(|at| char::from(b"abcdefghijklmnopqrstuvwxyz"[(letters >> at) % 26]))
                 .collect::<String>()
         };
         let lines: Vec<String> =
