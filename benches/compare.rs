@@ -205,7 +205,16 @@ fn report(name: &str, ours: &Measured, others: &[(&str, Measured)]) {
     }
 }
 
+/// `cargo bench -- WORD` measures only what has the word in its name.
+fn wanted(name: &str) -> bool {
+    let words: Vec<_> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
+}
+
 fn against_the_floor(name: &str, script: &Script, sizes: &[usize], command: &str, jobs: usize) {
+    if !wanted(name) {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let ours = measure(RUNS, || program(script, folder.path(), jobs));
     let floor = measure(RUNS, || floor_run(script, sizes, command));
@@ -248,6 +257,9 @@ fn tree() -> std::path::PathBuf {
 }
 
 fn against_tools(name: &str, call: (&str, Value), others: &[(&str, &str)]) {
+    if !wanted(name) {
+        return;
+    }
     let root = tree();
     let script = Script {
         replies: vec![("lead", vec![calls(&[call]), text("done")])],
@@ -296,6 +308,9 @@ fn main() {
         ("three children of five replies at 200 ms", 3, 200),
         ("eight children of five replies", 8, 0),
     ] {
+        if !wanted(name) {
+            continue;
+        }
         let names: Vec<String> = (0..count).map(|at| format!("worker{at}")).collect();
         let list: Vec<_> = names.iter().map(|name| child(name)).collect();
         let script = Script {

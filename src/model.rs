@@ -47,8 +47,8 @@ impl Model {
     /// Asks, and waits for the reply. An error says what happened and what would help. `agent` and
     /// `turn` are for the recording, which no model sees; `say` tells of trouble on the way.
     pub fn ask(&self, agent: usize, turn: u32, body: &Body, say: &dyn Fn(&str)) -> Result<Reply> {
-        let body = redact(&serde_json::to_string(body)?);
-        let agent = &if agent == 0 { json!("lead") } else { json!(agent) };
+        let body = serde_json::to_string(body)?;
+        let body = redact(&body);
         let answer = match self {
             Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),

@@ -30,10 +30,11 @@ impl Script {
     }
 
     /// The next answer that was recorded for an agent.
-    pub fn next(&self, agent: &Value) -> Result<Value> {
+    pub fn next(&self, agent: usize) -> Result<Value> {
         let mut left = self.0.lock().expect("no thread panics");
-        let next = left.iter().position(|line| line["agent"] == *agent);
-        let next = next.with_context(|| format!("the recording ends here for agent {agent}"))?;
+        let next = left.iter().position(|line| line["agent"] == name(agent));
+        let next =
+            next.with_context(|| format!("the recording ends here for agent {}", name(agent)))?;
         let mut line = left.remove(next);
         ensure!(line["error"].is_null(), "{}", line["error"].as_str().unwrap_or_default());
         Ok(line["reply"].take())
@@ -48,15 +49,21 @@ pub fn start_recording(path: &Path) -> Result<()> {
 
 /// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not
 /// the run.
-pub fn record(agent: &Value, turn: u32, body: &str, answer: &Result<Value>) {
+pub fn record(agent: usize, turn: u32, body: &str, answer: &Result<Value>) {
     let Some(mut file) = RECORD.get() else { return };
     // Nothing comes before the lead's first request.
-    drop((turn == 1 && agent == "lead").then(|| file.set_len(0)));
-    let mut line = json!({ "agent": agent, "turn": turn, "request": from_str::<Value>(body).ok() });
+    drop((turn == 1 && agent == 0).then(|| file.set_len(0)));
+    let mut line =
+        json!({ "agent": name(agent), "turn": turn, "request": from_str::<Value>(body).ok() });
     match answer {
         Ok(reply) => line["reply"] = reply.clone(),
         Err(why) => line["error"] = format!("{why:#}").into(),
     }
     let written = file.write_all(format!("{}\n", redact(&line.to_string())).as_bytes());
     written.unwrap_or_else(|why| tell(0, &format!("warning: cannot record: {why}")));
+}
+
+/// An agent as a recording names it: `lead`, or the number of a child.
+fn name(agent: usize) -> Value {
+    if agent == 0 { json!("lead") } else { json!(agent) }
 }

@@ -1,6 +1,6 @@
 //! The one place where text is cut, cleaned and rid of the key before anybody sees it.
 
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// Bytes of a tool result that the model is shown whole.
 pub const LIMIT: usize = 30_000;
@@ -15,16 +15,19 @@ const SHORTEST_KEY: usize = 16;
 pub static KEY: OnceLock<String> = OnceLock::new();
 
 /// The text with `[key]` where the key stood.
-pub fn redact(text: &str) -> String {
-    let key = KEY.get().filter(|key| key.len() >= SHORTEST_KEY);
-    key.map_or_else(|| text.to_owned(), |key| text.replace(key, "[key]"))
+pub fn redact(text: &str) -> Cow<'_, str> {
+    match KEY.get().filter(|key| key.len() >= SHORTEST_KEY && text.contains(*key)) {
+        Some(key) => text.replace(key, "[key]").into(),
+        None => text.into(),
+    }
 }
 
 /// The text without the key, escape sequences and control characters, save newline and tab.
 pub fn clean(text: &str) -> String {
     // Line by line: a sequence that never ends must not swallow what comes after it.
     let text: String = text.split_inclusive('\n').map(::console::strip_ansi_codes).collect();
-    redact(&text.replace(|char: char| char.is_control() && !matches!(char, '\n' | '\t'), ""))
+    let hidden = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
+    redact(&text.replace(hidden, "")).into_owned()
 }
 
 /// Head and tail of a text of more than `limit` bytes, with how much was left out between them;

@@ -57,13 +57,14 @@ pub fn own_file(path: &Path) -> Result<File> {
 /// Whether a part of the path is a link in a folder where commands can write: an earlier run may
 /// have left it, to get past the walls.
 pub fn planted(path: &Path) -> Result<bool> {
-    let writable = [env::current_dir()?, env::temp_dir()].map(fs::canonicalize);
-    let inside = |link: &Path| {
-        let folder = fs::canonicalize(link.parent()?).ok()?;
-        Some(writable.iter().flatten().any(|place| folder.starts_with(place)))
+    let inside = |link: &Path| -> Result<bool> {
+        let folder = fs::canonicalize(link.parent().unwrap_or(link))?;
+        let writable = [env::current_dir()?, env::temp_dir()].map(fs::canonicalize);
+        Ok(writable.iter().flatten().any(|place| folder.starts_with(place)))
     };
     let path = absolute(path)?;
-    Ok(path.ancestors().filter(|part| part.is_symlink()).any(|link| inside(link) == Some(true)))
+    let mut links = path.ancestors().filter(|part| part.is_symlink());
+    Ok(links.any(|link| inside(link).unwrap_or(true)))
 }
 
 /// The lines of a text file with their numbers, read one by one: a large file costs no memory.

@@ -97,8 +97,13 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     ended.read_exact(&mut status)?;
     let status = ExitStatus::from_raw(i32::from_ne_bytes(status));
     // Whoever still prints would stop or die if nobody took it.
-    ioctl_fionbio(&output, false)?;
-    thread::spawn(move || copy(&mut output, &mut sink()));
+    drop(ours);
+    if output.read(&mut chunk).is_ok_and(|count| count == 0) {
+        drop(output);
+    } else {
+        ioctl_fionbio(&output, false)?;
+        thread::spawn(move || copy(&mut output, &mut sink()));
+    }
     // A line on how it ended will stand before this.
     let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT - 200, dropped);
     let text = if text.trim().is_empty() { "(no output)" } else { &*text };
@@ -147,12 +152,12 @@ pub fn sweep() -> MutexGuard<'static, BTreeMap<i32, PipeWriter>> {
         let _ = kill_process_group(group, Signal::KILL);
     }
     let start = Instant::now();
-    let mut left = children();
-    while !left.is_empty() && start.elapsed() < SWEEP {
+    // The children of what is killed come to us; the last round finds that there are none.
+    while start.elapsed() < SWEEP
+        && let Ok(ended) = wait(WaitOptions::NOHANG)
+    {
+        let left = if ended.is_none() { children() } else { Vec::new() };
         left.iter().map(|child| kill_process(*child, Signal::KILL)).for_each(drop);
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        // The children of what was killed have come to us.
-        left = children();
     }
     shells
 }
