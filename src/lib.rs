@@ -18,10 +18,4 @@ pub mod subagent;
 pub mod roles;
 pub mod memory;
 pub mod model;
-
-/// What stands between the program and the person: options, progress, the report at the end.
-pub mod cli {
-    pub mod args;
-    pub mod console;
-    pub mod prelude;
-}
+pub mod cli;

@@ -30,7 +30,7 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     };
     // A line that looks like the start of an entry gets a blank before it.
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");
-    let now = jiff::ZonedDateTime::now().strftime("%Y-%m-%d %H:%M:%S");
+    let now = clock::now().strftime("%Y-%m-%d %H:%M:%S");
     let entry = format!("\n## {now}\n**Task:** {}\n**Result:** {mark}{}\n", part(task), part(text));
     file.write_all(entry.as_bytes()).unwrap_or_else(warn);
 }

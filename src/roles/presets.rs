@@ -54,8 +54,7 @@ impl Roles {
         let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
         let turns = role.max_turns.unwrap_or(10);
         ensure!((10..=30).contains(&turns), "{source}:{}: max_turns is 10 to 30", at("max_turns"));
-        let tools = tools::schema::plain(None);
-        let known: Vec<_> = tools.iter().map(tools::schema::name).collect();
+        let known: Vec<_> = tools::schema::PLAIN.iter().map(tools::schema::name).collect();
         let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
         ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
         role.description += &format!(" ({source})");

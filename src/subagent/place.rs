@@ -5,6 +5,6 @@ use crate::cli::prelude::*;
 /// The end of every system prompt.
 pub fn tell() -> String {
     let (folder, system) = (env::current_dir().unwrap_or_default(), env::consts::OS);
-    let date = jiff::ZonedDateTime::now().strftime("%Y-%m-%d");
+    let date = clock::now().strftime("%Y-%m-%d");
     format!("Working directory: {}\nSystem: {system}\nDate: {date}\n", folder.display())
 }

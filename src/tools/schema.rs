@@ -2,11 +2,15 @@
 
 use crate::cli::prelude::*;
 
+/// All plain tools, as `tools.json` has them.
+pub static PLAIN: LazyLock<Vec<Value>> =
+    LazyLock::new(|| from_str(include_str!("../tools.json")).expect("it is a list"));
+
 /// The plain tools, or those of them that a preset allows.
 pub fn plain(allowed: Option<&[String]>) -> Vec<Value> {
-    let mut tools: Vec<Value> = from_str(include_str!("../tools.json")).expect("it is a list");
-    tools.retain(|tool| allowed.is_none_or(|names| names.iter().any(|known| known == name(tool))));
-    tools
+    let wanted =
+        |tool: &&Value| allowed.is_none_or(|names| names.iter().any(|wanted| wanted == name(tool)));
+    PLAIN.iter().filter(wanted).cloned().collect()
 }
 
 /// What the lead has besides: `subagent`, whose description ends with the presets, and `todo`.

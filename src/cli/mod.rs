@@ -1,0 +1,6 @@
+//! What stands between the program and the person: options, progress, the report at the end.
+
+pub mod args;
+pub mod clock;
+pub mod console;
+pub mod prelude;
