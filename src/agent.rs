@@ -17,6 +17,7 @@ pub struct Agent<'a> {
     pub max_turns: u32,
     /// The whole conversation: a system prompt and a task at the start, gone at the end.
     pub messages: Vec<Value>,
+    /// All that outlives it: its last text, why it ended (nothing if it answered), what it took.
     pub outcome: Outcome,
 }
 
@@ -52,13 +53,21 @@ impl Agent<'_> {
                 }
             }
         }
-        self.messages.push(message("user", include_str!("last_turn.md")));
-        match self.ask(&[]) {
-            // Some servers refuse a conversation with calls in it when no tools come along.
-            Err(why) if format!("{why:#}").contains("tool") => self.ask(self.tools),
-            last => last,
-        }?;
+        self.last_turn()?;
         Err(End::TurnLimit(self.max_turns))
+    }
+
+    /// Asks for what is done and what is left, without tools. `ask` keeps the text; calls in the
+    /// reply are not run.
+    fn last_turn(&mut self) -> Result<Reply> {
+        self.messages.push(message("user", include_str!("last_turn.md")));
+        let reply = self.ask(&[]);
+        // Some servers refuse a conversation with calls in it when no tools come along.
+        if !reply.as_ref().is_err_and(|why| format!("{why:#}").contains("tool")) {
+            return reply;
+        }
+        self.outcome.turns -= 1;
+        self.ask(self.tools)
     }
 
     /// One request, and what of its reply outlives the conversation.
@@ -75,14 +84,16 @@ impl Agent<'_> {
 
     /// The text that answers a call. An error is a text too: the model can act on it, the person
     /// need not. A tool that was not offered is refused.
-    pub fn result(&self, call: &Call, act: impl FnOnce() -> Result<String>) -> String {
+    pub fn result(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> String {
         console::calling(self, call);
-        let result = tools::schema::offered(self.tools, call).and_then(|()| act());
+        let result = tools::schema::offered(self.tools, call).and_then(|()| work());
         let text = result.unwrap_or_else(|error| {
             say(self, &format!("{} failed: {error:#}", call.name));
             format!("Error: {error:#}")
         });
-        cut(&clean(&text), LIMIT, 0)
+        let text = cut(&clean(&text), LIMIT, 0);
+        console::answered(self, call, &text);
+        text
     }
 }
 

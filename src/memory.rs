@@ -26,7 +26,7 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     let mark = match end {
         None => "",
         Some(End::TurnLimit(_)) if !text.is_empty() => "(incomplete) ",
-        Some(End::TurnLimit(_) | End::Silent | End::Failed(_)) => return,
+        Some(End::TurnLimit(_) | End::Silent | End::Failed(_) | End::Interrupted) => return,
     };
     // A line that looks like the start of an entry gets a blank before it.
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");

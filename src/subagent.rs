@@ -12,8 +12,8 @@ pub struct Team<'a> {
     pub args: &'a Args,
     pub model: Model,
     pub roles: Roles,
-    /// What is left of the children that have ended, by number.
-    pub ended: Mutex<BTreeMap<usize, Outcome>>,
+    /// How many children there have been.
+    pub children: AtomicUsize,
 }
 
 /// What the lead can ask for and its children cannot.
@@ -32,16 +32,18 @@ impl Team<'_> {
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::tell());
         let files = Files::default();
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
+            // Neighbouring `subagent` calls run at once, `--jobs` at most; any other call waits for
+            // them. Children are numbered in call order.
             self.side_by_side(calls, |call, number| {
                 lead.result(call, || match &*call.name {
-                    "subagent" | "todo" => self.act(schema::parse(call)?, number),
+                    "subagent" | "todo" => self.lead_tool(schema::parse(call)?, number),
                     _ => tools::run(call, &files),
                 })
             })
         })
     }
 
-    fn act(&self, tool: LeadTool, number: usize) -> Result<String> {
+    fn lead_tool(&self, tool: LeadTool, number: usize) -> Result<String> {
         match tool {
             LeadTool::Todo { items } => Ok(plan::show(&items)),
             LeadTool::Subagent { role, task } => {
@@ -49,10 +51,7 @@ impl Team<'_> {
                     !(role.trim().is_empty() || task.trim().is_empty()),
                     "role or task is empty"
                 );
-                let outcome = self.specialist(number, &role, &task);
-                let text = text_for_lead(&outcome);
-                self.ended.lock().expect("no thread panics").insert(number, outcome);
-                text
+                text_for_lead(&self.specialist(number, &role, &task))
             }
         }
     }
@@ -95,6 +94,6 @@ fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     match end {
         None | Some(End::Silent) => Ok(text.to_owned()),
         Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\n(incomplete, {turns} turns) {text}")),
-        Some(End::Failed(why)) => bail!("subagent failed, turn {turns}: {why:#}\nIt said: {text}"),
+        Some(why) => bail!("subagent failed, turn {turns}: {why}\nIt said: {text}"),
     }
 }

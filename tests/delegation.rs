@@ -385,7 +385,7 @@ fn progress_shows_who_does_what_and_stdout_stays_clean() {
     assert!(lines[4].starts_with(start) && lines[4].ends_with(end), "{}", lines[4]);
     assert_holds(lines[5], &["lead: 2 turns, 1 tool calls, 200 tokens in, 20 out, 0."]);
     assert_holds(lines[6], &["tester#1: 2 turns, 1 tool calls, 200 tokens in, 20 out, 0."]);
-    assert_holds(lines[7], &["read 200 tokens", "answers of 10 tokens"]);
+    assert_holds(lines[7], &["read 200 tokens", "10 tokens of answers"]);
     assert_eq!(lines.len(), 8);
 }
 
@@ -510,7 +510,7 @@ fn children_of_one_reply_work_at_once_and_answer_in_order() {
     assert!(!run.stderr.contains("failed"), "{}", run.stderr);
     for line in run.stderr.lines() {
         assert!(
-            ["lead", "worker", "The specialists"].iter().any(|who| line.starts_with(who)),
+            ["lead", "worker", "Delegation: "].iter().any(|who| line.starts_with(who)),
             "{line}"
         );
     }

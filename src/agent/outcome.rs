@@ -2,7 +2,7 @@
 
 use crate::cli::prelude::*;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Outcome {
     /// 0 for the agent that the person talks to; its children count from 1, in call order.
     pub number: usize,
@@ -22,14 +22,22 @@ pub struct Outcome {
 }
 
 /// Why a loop ended without an answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum End {
     #[error("turn limit: all {0} turns are used, and the work is incomplete")]
     TurnLimit(u32),
     #[error("the model returned nothing: no text and no tool call")]
     Silent,
     #[error("{0:#}")]
-    Failed(#[from] Error),
+    Failed(Arc<Error>),
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl From<Error> for End {
+    fn from(why: Error) -> End {
+        why.downcast().unwrap_or_else(|why| End::Failed(why.into()))
+    }
 }
 
 impl Outcome {

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, read_to_string, stdin};
 use std::num::NonZeroUsize;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{CommandFactory, Parser, value_parser};
 
 use crate::cli::prelude::*;
@@ -49,7 +50,7 @@ pub struct Args {
     #[arg(short, long, default_value = "4", help_heading = "Specialists")]
     pub jobs: NonZeroUsize,
     /// Run this one specialist directly, without a lead
-    #[arg(long, value_name = "NAME", conflicts_with = "demo", help_heading = "Specialists")]
+    #[arg(long, value_name = "NAME", conflicts_with = "demo", value_parser = NonEmptyStringValueParser::new(), help_heading = "Specialists")]
     pub role: Option<String>,
     /// Folder with presets of your own [default: ./roles, if there is one]
     #[arg(long, value_name = "DIR", help_heading = "Specialists")]
@@ -99,7 +100,7 @@ impl Args {
             return Script::parse(include_str!("demo.jsonl")).map(Some);
         }
         let text = self.replay.as_ref().map(fs::read_to_string).transpose()?;
-        text.as_deref().map(Script::parse).transpose()
+        text.as_deref().map(Script::parse).transpose().context("--replay")
     }
 
     /// The task in words: from the command line, the recording that is played, or stdin. Stdin is

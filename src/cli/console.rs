@@ -1,6 +1,6 @@
-//! What the person sees: on stderr who does what, a whole line at a time; on stdout the answer.
+//! What the person sees while it runs: on stderr who does what, a whole line at a time.
 
-use std::io::{ErrorKind::BrokenPipe, IsTerminal, stderr, stdout};
+use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 use ::console::{Term, measure_text_width, truncate_str};
@@ -19,8 +19,10 @@ pub fn setup(level: u8) {
     LEVEL.get_or_init(|| level);
 }
 
-/// Columns of the line that says who waits, while it stands there.
-static WAITING: Mutex<usize> = Mutex::new(0);
+/// Who waits for the model, and since when.
+static WAITING: Mutex<BTreeMap<usize, (String, Instant)>> = Mutex::new(BTreeMap::new());
+/// Columns of the line that says so, while it stands there.
+static COLUMNS: Mutex<usize> = Mutex::new(0);
 
 /// Shows a text, in one write: lines of children at work side by side do not mix. A closed stderr
 /// is no reason to stop.
@@ -32,31 +34,36 @@ pub fn tell(level: u8, text: &str) {
 
 /// Writes over the line that says who waits, with blanks: it may not use escape sequences.
 fn rewrite(text: &str, columns: usize) {
-    let mut shown = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shown = COLUMNS.lock().unwrap_or_else(PoisonError::into_inner);
     let blank = if *shown > 0 { format!("\r{}\r", " ".repeat(*shown)) } else { String::new() };
     let _ = stderr().write_all(format!("{blank}{text}").as_bytes());
     *shown = columns;
 }
 
-/// Asks, and says meanwhile, on a terminal, who waits for what and for how long.
+/// Asks, and says meanwhile, on a terminal, who waits for the model and for how long.
 pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
     if LEVEL.get() == Some(&0) || !stderr().is_terminal() {
         return ask();
     }
+    let all = || WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Outcome { number, .. } = agent.outcome;
     let (answered, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
+        all().insert(number, (name(&agent.outcome), Instant::now()));
         scope.spawn(move || {
-            let start = Instant::now();
             while wait.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                let seconds = start.elapsed().as_secs();
-                let what = format!("waits for {}, {seconds} s", agent.model_name);
-                let line = line(agent, &what);
+                let who = |(name, start): &(String, Instant)| {
+                    format!("{name} {} s", start.elapsed().as_secs())
+                };
+                let who: Vec<_> = all().values().map(who).collect();
+                let line = fit(&format!("waiting for the model: {}", who.join(", ")));
                 rewrite(&line, measure_text_width(&line));
             }
-            rewrite("", 0);
         });
         let reply = ask();
+        all().remove(&number);
         drop(answered);
+        rewrite("", 0);
         reply
     })
 }
@@ -69,25 +76,46 @@ pub fn say(agent: &Agent, what: &str) {
     tell(1, &line.replacen(&name, &name.color(color).to_string(), 1));
 }
 
-/// Who, in which turn, and what, no wider than the terminal.
+/// Who, in which turn, and what.
 fn line(Agent { outcome, max_turns, .. }: &Agent, what: &str) -> String {
-    // A line that does not go to a terminal may be longer; a terminal may not know its columns.
-    let columns = Term::stderr().size_checked().map_or(200, |size| size.1);
-    let line = format!("{} {}/{max_turns} {}", name(outcome), outcome.turns, one_line(what));
-    truncate_str(&line, if columns == 0 { 80 } else { columns.into() }, "...").into_owned()
+    fit(&format!("{} {}/{max_turns} {}", name(outcome), outcome.turns, one_line(what)))
 }
 
-fn name(Outcome { role, number, .. }: &Outcome) -> String {
+/// The text, no wider than the terminal.
+fn fit(line: &str) -> String {
+    // A line that does not go to a terminal may be longer; a terminal may not know its columns.
+    let columns = Term::stderr().size_checked().map_or(200, |size| size.1);
+    truncate_str(line, if columns == 0 { 80 } else { columns.into() }, "...").into_owned()
+}
+
+/// What an agent is called: its role, and its number if it is a child.
+pub fn name(Outcome { role, number, .. }: &Outcome) -> String {
     let role = truncate_str(&one_line(role), 32, "...").into_owned();
     if *number == 0 { role } else { format!("{role}#{number}") }
 }
 
-/// A specialist has ended.
+/// An agent has ended; of the lead the end of the run tells.
 pub fn ended(agent: &Agent) {
-    let Outcome { end, text, seconds, .. } = &agent.outcome;
-    let how = end.as_ref().map_or("ends".to_owned(), |end| format!("failed: {end}"));
-    if agent.outcome.number > 0 {
-        say(agent, &format!("{how}, {seconds:.1} s: {text}"));
+    let Outcome { number, end, text, seconds, .. } = &agent.outcome;
+    report::keep(agent.outcome.clone());
+    if *number > 0 {
+        let how = match end {
+            None => format!("ends, {seconds:.1} s: {text}"),
+            Some(end) => format!("failed: {end}, {seconds:.1} s {text}"),
+        };
+        say(agent, &how);
+    }
+}
+
+/// A text, each of its lines marked as a part of it.
+pub fn block(title: &str, text: &str) -> String {
+    format!("  {title}\n  | {}", clean(text).trim_end().replace('\n', "\n  | "))
+}
+
+/// A call is answered; what a specialist sends back is shown whole.
+pub fn answered(agent: &Agent, call: &Call, text: &str) {
+    if call.name == "subagent" && LEVEL.get() == Some(&2) {
+        tell(2, &format!("{}\n{}", line(agent, "gets back"), block(&call.id, text)));
     }
 }
 
@@ -101,78 +129,16 @@ pub fn calling(agent: &Agent, call: &Call) {
 /// A request goes out. The first one of an agent is shown whole: there is nothing else that it
 /// knows.
 pub fn asking(agent: &Agent, body: &Body) {
+    report::keep(Outcome { end: Some(End::Interrupted), ..agent.outcome.clone() });
     if LEVEL.get() == Some(&2) {
         let bytes = serde_json::to_string(body).unwrap_or_default().len();
         let (model, messages, tools) = (body.model, body.messages.len(), body.tools.len());
-        say(agent, &format!("asks {model}: {messages} messages, {tools} tools, {bytes} bytes"));
+        let what = format!("asks {model}: {messages} messages, {tools} tools, {bytes} bytes");
         let names: Vec<_> = body.tools.iter().map(tools::schema::name).collect();
-        tell(2, &format!("  tools: {}", names.join(", ")));
-        for message in body.messages.iter().filter(|_| agent.outcome.turns == 1) {
-            let (role, text) = (&message["role"], message["content"].as_str().unwrap_or_default());
-            tell(2, &format!("  {role}\n  | {}", clean(text).replace('\n', "\n  | ")));
-        }
+        let mut lines = vec![line(agent, &what), format!("  tools: {}", names.join(", "))];
+        let text = |message: &Value, key| message[key].as_str().unwrap_or_default().to_owned();
+        let first = body.messages.iter().filter(|_| agent.outcome.turns == 1);
+        lines.extend(first.map(|message| block(&text(message, "role"), &text(message, "content"))));
+        tell(2, &lines.join("\n"));
     }
-}
-
-/// Says how the run ended, for the lead and then its children, and gives the exit code. An error is
-/// one from before the first request.
-pub fn print(as_json: bool, result: Result<Vec<Outcome>>) -> i32 {
-    let refused = result.is_err();
-    let failed = |error| vec![Outcome { end: Some(End::Failed(error)), ..Outcome::default() }];
-    let agents = result.unwrap_or_else(failed);
-    let mut lead = object(&agents[0]);
-    lead["subagents"] = agents[1..].iter().map(object).collect();
-    if agents[0].turns > 0 {
-        ledger(&agents);
-    }
-    if let Some(error) = lead["error"].as_str() {
-        tell(0, &format!("{} {error}", "error:".red()));
-    }
-    let answer = lead["answer"].as_str().unwrap_or_default();
-    let text = if as_json { lead.to_string() } else { answer.to_owned() };
-    // A reader that has gone away has all it wanted.
-    let printed = if text.is_empty() { Ok(()) } else { writeln!(stdout(), "{text}") };
-    if let Some(why) = printed.err().filter(|why| why.kind() != BrokenPipe) {
-        tell(0, &format!("error: cannot print the answer: {why}"));
-        return 1;
-    }
-    match agents[0].end {
-        None => 0,
-        Some(End::TurnLimit(_)) => 3,
-        Some(End::Silent | End::Failed(_)) => 1 + i32::from(refused),
-    }
-}
-
-/// What each agent took, and what it brought that some of them were sent away with their work.
-fn ledger(agents: &[Outcome]) {
-    for agent in agents {
-        let Outcome { turns, calls, usage, seconds, .. } = agent;
-        let tokens = match usage {
-            [0, 0] => "tokens unknown".to_owned(),
-            [read, written] => format!("{read} tokens in, {written} out"),
-        };
-        let name = name(agent);
-        tell(1, &format!("{name}: {turns} turns, {calls} tool calls, {tokens}, {seconds:.1} s"));
-    }
-    let read: u64 = agents[1..].iter().map(|child| child.usage[0]).sum();
-    let back: u64 = agents[1..].iter().map(|child| child.last_tokens).sum();
-    if read > 0 {
-        tell(
-            1,
-            &format!(
-                "The specialists read {read} tokens; of it all, answers of {back} tokens entered the lead's context."
-            ),
-        );
-    }
-}
-
-/// An agent in the object that `--json` prints. The names of the fields are a promise to scripts.
-fn object(outcome: &Outcome) -> Value {
-    let Outcome { role, end, text, turns, usage: [read, written], .. } = outcome;
-    let answer = matches!(end, None | Some(End::TurnLimit(_))) && !text.is_empty();
-    let answer = answer.then(|| clean(text).trim_end().to_owned());
-    let error = end.as_ref().map(|end| clean(&end.to_string()));
-    let tokens = || json!({ "prompt_tokens": read, "completion_tokens": written });
-    json!({ "role": role, "answer": answer, "finished": end.is_none(), "turns": turns,
-        "usage": (*read > 0).then(tokens), "error": error })
 }

@@ -4,3 +4,4 @@ pub mod args;
 pub mod clock;
 pub mod console;
 pub mod prelude;
+pub mod report;

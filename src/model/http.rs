@@ -18,8 +18,8 @@ const LARGEST_REPLY: u64 = 32 << 20;
 /// Waits before a request that failed is made again, in seconds; a server may ask for longer ones.
 const WAITS: [f64; 3] = [0.5, 1.0, 2.0];
 const LONGEST_WAIT: f64 = 60.0;
-/// In the body of an error that passes when the model tries again, and of one that does not.
-const BAD_CALL: &str = "tool_use_failed";
+/// In the body of an error that passes, and of one that does not.
+const PASSING: [&str; 3] = ["tool_use_failed", "\"rate_limit", "\"overloaded"];
 const NO_MONEY: &str = "insufficient_quota";
 /// What a message and a call in it always have; a server cannot refuse these.
 const USUAL: [&str; 7] =
@@ -49,18 +49,29 @@ impl Server {
         let base = if base.is_empty() { DEFAULT_BASE } else { base };
         let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
         ensure!(key.is_some() || base != DEFAULT_BASE, "no key: set OPENAI_API_KEY, or {SET}");
-        ensure!(!base.ends_with(ENDPOINT), "{base} is the whole endpoint: {SET} without that end");
+        let shown = public(base);
+        ensure!(!base.ends_with(ENDPOINT), "{shown} is the whole endpoint: {SET} without that end");
+        let whole = key.as_ref().is_none_or(|key| key.chars().all(|char| char.is_ascii_graphic()));
+        ensure!(
+            whole,
+            "OPENAI_API_KEY holds blanks, line ends or other characters that no key has"
+        );
         let url = Url::parse(&format!("{base}/{ENDPOINT}")).ok();
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.with_context(|| format!("{base} is no URL of a server: {SET}"))?;
+        let mut url = url.with_context(|| format!("{shown} is no URL of a server: {SET}"))?;
         // The provider is a choice of the whole process; a second one changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT);
         // Reading the system's certificates is most of what a client costs.
         let client = if url.scheme() == "http" { client.tls_certs_only([]) } else { client };
+        let direct =
+            ["NO_PROXY", "no_proxy"].iter().any(|name| env::var(name).is_ok_and(|no| no == "*"));
+        let client = if direct { client.no_proxy() } else { client };
         let (client, timeout) = (client.timeout(None).build()?, Duration::from_secs(timeout));
         let mut shown = url.clone();
         let _ = (shown.set_username(""), shown.set_password(None));
+        // A user and password are for a server without a key: it takes one of the two.
+        url = if key.is_some() { shown.clone() } else { url };
         Ok(Server { client, url, shown, key, timeout, refused: Mutex::default() })
     }
 
@@ -75,7 +86,8 @@ impl Server {
             };
             let less = self.acceptable(body, &format!("{why:#}"));
             if less != sent {
-                say("asks again, without fields that the server refuses");
+                let refused = self.refused.lock().expect("no thread panics").join(", ");
+                say(&format!("asks again without fields that the server refuses: {refused}"));
                 sent = less;
                 continue;
             }
@@ -124,21 +136,25 @@ impl Server {
         let cut = json.as_ref().is_err_and(serde_json::Error::is_eof);
         let cut = cut && status.is_success() && (bytes.len() as u64) < LARGEST_REPLY;
         let (is_json, json) = (json.is_ok(), json.unwrap_or(Value::Null));
-        let error = if json[0].is_object() { &json[0]["error"] } else { &json["error"] };
-        // Some servers say 200 and put the real status into the error.
-        let code = error["code"].as_u64().filter(|_| status.is_success());
+        // Some servers say 200 and put an error with the real status into the body.
+        let places = ["/error", "/0/error", "/choices/0/error"];
+        let error = places.iter().find_map(|place| json.pointer(place)).unwrap_or(&Value::Null);
+        let code = error["code"].as_str().and_then(|code| code.parse().ok());
+        let code = code.or(error["code"].as_u64()).filter(|_| status.is_success());
         let code = code.unwrap_or(status.as_u16().into());
         let help = match code {
             200..=299 if is_json && error.is_null() => return Ok(json),
             200..=299 if !is_json => format!("; not JSON of at most 32 MiB: {SET}, {OFTEN}"),
-            300..=399 => format!("; {SET}: it points to {:?}", headers.get("location")),
+            300..=399 => format!("; {SET}: it points to {}", target(&headers)),
             401 | 403 => "; check OPENAI_API_KEY".to_owned(),
             404 | 405 => format!("; {SET}, {OFTEN}, or --model"),
             _ => String::new(),
         };
-        let passes = cut || matches!(code, 408 | 409 | 429 | 500..=599) || text.contains(BAD_CALL);
+        let passes = cut || matches!(code, 408 | 409 | 429 | 500..=599);
+        let passes = passes || PASSING.iter().any(|word| text.contains(word));
         let again = passes && !text.contains(NO_MONEY);
         let words = words(&json).unwrap_or_else(|| excerpt(&text));
+        let words = if words.is_empty() { "(no words)" } else { &*words };
         let why = anyhow!("{words}{help}").context(format!("{} answered {status}", self.shown));
         Err((why, again.then(|| retry_after(&headers).unwrap_or_default())))
     }
@@ -164,11 +180,23 @@ fn retry_after(headers: &HeaderMap) -> Option<f64> {
     let text = headers.get("retry-after")?.to_str().ok()?;
     let date = || jiff::fmt::rfc2822::parse(text).ok();
     let until = || Some(date()?.timestamp().duration_since(Timestamp::now()).as_secs_f64());
-    text.parse().ok().or_else(until)
+    text.parse().ok().or_else(until).filter(|seconds: &f64| seconds.is_finite())
+}
+
+/// Where a server sends us, without a password.
+fn target(headers: &HeaderMap) -> String {
+    let target = headers.get("location").map(|target| String::from_utf8_lossy(target.as_bytes()));
+    target.as_deref().map_or_else(|| "nowhere".to_owned(), |target| excerpt(public(target)))
+}
+
+/// A URL from behind its user and password.
+fn public(url: &str) -> &str {
+    url.rsplit('@').next().unwrap_or(url)
 }
 
 /// What the server itself says is wrong: every one has its own place for it.
 fn words(body: &Value) -> Option<String> {
-    let places = ["/error/message", "/0/error/message", "/error", "/message", "/detail"];
-    places.iter().find_map(|place| body.pointer(place)?.as_str()).map(excerpt)
+    let errors = ["/error/message", "/0/error/message", "/choices/0/error/message"];
+    let places = errors.iter().chain(&["/error", "/message", "/detail"]);
+    places.copied().find_map(|place| body.pointer(place)?.as_str()).map(excerpt)
 }

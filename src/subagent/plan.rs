@@ -25,6 +25,7 @@ pub fn show(items: &[Item]) -> String {
         Status::Completed => format!("[x] {}", one_line(content)),
     };
     let plan = items.iter().map(line).collect::<Vec<_>>().join("\n");
+    let plan = if plan.is_empty() { "(no steps)".to_owned() } else { plan };
     tell(1, &plan);
     plan
 }

@@ -16,7 +16,8 @@ impl super::Team<'_> {
     fn batch(
         &self, batch: &[Call], work: &(impl Fn(&Call, usize) -> String + Sync),
     ) -> Vec<String> {
-        let numbers = self.ended.lock().expect("no thread panics").keys().max().unwrap_or(&0) + 1..;
+        let children = batch.iter().filter(|call| call.name == "subagent").count();
+        let numbers = self.children.fetch_add(children, Relaxed) + 1..;
         if let [call] = batch {
             return vec![work(call, numbers.start)];
         }

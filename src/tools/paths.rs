@@ -39,7 +39,8 @@ pub fn regular(path: &Path) -> Result<&Path> {
         let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
         nearest(&path.file_name().unwrap_or_default().to_string_lossy(), names)
     };
-    let metadata = fs::metadata(path).map_err(|why| anyhow!("{why:#}{}", near()))?;
+    let missing = |why| anyhow!("{}: {why}{}", path.display(), near());
+    let metadata = path.metadata().map_err(missing)?;
     ensure!(!metadata.is_dir(), "{} is a directory", path.display());
     ensure!(metadata.is_file(), "{} is not a regular file", path.display());
     Ok(path)

@@ -98,6 +98,7 @@ pub struct Scenario {
     stdin: Option<String>,
     open_stdin: bool,
     kill_after: Option<(&'static str, Duration)>,
+    interrupt_when: Option<&'static str>,
 }
 
 /// The same run when it has ended.
@@ -121,6 +122,7 @@ impl Scenario {
             stdin: None,
             open_stdin: false,
             kill_after: None,
+            interrupt_when: None,
         }
     }
 
@@ -188,6 +190,12 @@ impl Scenario {
         self
     }
 
+    /// Ctrl-C when a file appears.
+    pub fn interrupt_when(mut self, file: &'static str) -> Scenario {
+        self.interrupt_when = Some(file);
+        self
+    }
+
     /// The program, ready to start, and what the server will have seen.
     pub fn command(&self) -> (Command, Arc<Mutex<Vec<Seen>>>) {
         let (address, seen) = serve(self.replies.clone(), self.answers.clone());
@@ -233,6 +241,13 @@ impl Scenario {
             }
             thread::sleep(wait);
             child.kill().unwrap();
+        }
+        if let Some(file) = self.interrupt_when {
+            while !self.dir.path().join(file).exists() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(Duration::from_millis(100));
+            Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
         }
         let output = child.wait_with_output().unwrap();
         drop(stdin);

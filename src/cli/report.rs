@@ -1,0 +1,80 @@
+//! How the run went: the ledger and errors on stderr, on stdout the answer, or all of it as JSON.
+
+use std::io::{ErrorKind::BrokenPipe, stdout};
+
+use colored::Colorize;
+
+use crate::cli::console::{block, name};
+use crate::cli::prelude::*;
+
+/// What is known so far of each agent, by number. An interrupt finds here what there is.
+static RUN: Mutex<BTreeMap<usize, Outcome>> = Mutex::new(BTreeMap::new());
+
+/// Takes note of how far an agent has come.
+pub fn keep(outcome: Outcome) {
+    RUN.lock().unwrap_or_else(PoisonError::into_inner).insert(outcome.number, outcome);
+}
+
+/// Says how the run ended, and gives the exit code. An error is one from before the first request,
+/// or an interrupt.
+pub fn print(as_json: bool, error: Option<Error>) -> i32 {
+    let mut agents = RUN.lock().unwrap_or_else(PoisonError::into_inner);
+    ledger(&agents);
+    let refused = error.is_some();
+    let mut lead = agents.remove(&0).unwrap_or_default();
+    lead.end = error.map(End::from).or(lead.end);
+    let mut object = json(&lead);
+    object["subagents"] = agents.values().map(json).collect();
+    if let Some(end) = &lead.end {
+        if !lead.text.is_empty() && object["answer"].is_null() {
+            tell(0, &block("its last text:", &lead.text));
+        }
+        tell(0, &format!("{} {}", "error:".red(), clean(&end.to_string())));
+    }
+    let answer = object["answer"].as_str().unwrap_or_default();
+    let text = if as_json { object.to_string() } else { answer.to_owned() };
+    // A reader that has gone away has all it wanted.
+    let printed = if text.is_empty() { Ok(()) } else { writeln!(stdout(), "{text}") };
+    if let Some(why) = printed.err().filter(|why| why.kind() != BrokenPipe) {
+        tell(0, &format!("error: cannot print the answer: {why}"));
+        return 1;
+    }
+    match lead.end {
+        None => 0,
+        Some(End::TurnLimit(_)) => 3,
+        Some(End::Interrupted) => 130,
+        Some(End::Silent | End::Failed(_)) => 1 + i32::from(refused),
+    }
+}
+
+/// What each agent took, and what it brought that some of them were sent away with their work.
+fn ledger(agents: &BTreeMap<usize, Outcome>) {
+    for agent in agents.values().filter(|agent| agent.turns > 0) {
+        let Outcome { turns, calls, usage, seconds, .. } = agent;
+        let tokens = match usage {
+            [0, 0] => "tokens unknown".to_owned(),
+            [read, written] => format!("{read} tokens in, {written} out"),
+        };
+        let name = name(agent);
+        tell(1, &format!("{name}: {turns} turns, {calls} tool calls, {tokens}, {seconds:.1} s"));
+    }
+    let children = || agents.values().filter(|agent| agent.number > 0);
+    let read: u64 = children().map(|child| child.usage[0]).sum();
+    let back: u64 = children().map(|child| child.last_tokens).sum();
+    if read > 0 {
+        let what = "Delegation: specialists read";
+        tell(1, &format!("{what} {read} tokens; {back} tokens of answers reached the lead."));
+    }
+}
+
+/// An agent in the object that `--json` prints. The names of the fields are a promise to scripts.
+fn json(outcome: &Outcome) -> Value {
+    let Outcome { role, end, text, turns, calls, usage: [read, written], seconds, .. } = outcome;
+    let answer = matches!(end, None | Some(End::TurnLimit(_))) && !text.is_empty();
+    let answer = answer.then(|| clean(text).trim_end().to_owned());
+    let error = end.as_ref().map(|end| clean(&end.to_string()));
+    let tokens = || json!({ "prompt_tokens": read, "completion_tokens": written });
+    json!({ "role": role, "answer": answer, "finished": end.is_none(), "turns": turns,
+        "tool_calls": calls, "usage": (*read > 0).then(tokens),
+        "seconds": (seconds * 10.0).round() / 10.0, "error": error })
+}
