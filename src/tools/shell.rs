@@ -15,7 +15,7 @@ use std::io::{PipeWriter, copy, pipe, sink};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio, id};
-use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Once};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -38,8 +38,9 @@ const SWEEP: Duration = Duration::from_secs(2);
 
 /// The shells that run, each with the pipe for its status. Held while one starts, and by the sweep.
 static SHELLS: Mutex<BTreeMap<i32, PipeWriter>> = Mutex::new(BTreeMap::new());
-/// Whether the thread that waits is there; changed only while `SHELLS` is held.
-static WAITING: AtomicBool = AtomicBool::new(false);
+/// Tells the thread that waits, which starts with the first shell, that there is one again.
+static STARTED: Condvar = Condvar::new();
+static WAITS: Once = Once::new();
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
 /// error that begins with how it ended.
@@ -57,10 +58,9 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
         CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash")?;
     let group = Pid::from_raw(shell.id().cast_signed()).context("bash has no process id")?;
     shells.insert(group.as_raw_pid(), end);
-    if !WAITING.swap(true, Relaxed) {
-        thread::spawn(wait_for_all);
-    }
     drop(shells);
+    STARTED.notify_one();
+    WAITS.call_once(|| drop(thread::spawn(wait_for_all)));
 
     // Others may read from this pipe as well: what was there when we looked may be gone.
     ioctl_fionbio(&output, true)?;
@@ -126,8 +126,7 @@ fn npm_cache() -> Option<PathBuf> {
     (there.is_dir() && there.uid() == owner).then_some(cache)
 }
 
-/// Waits for every child of this process, and passes on how the shells among them ended. Goes when
-/// there is none left.
+/// Waits for every child of this process, and passes on how the shells among them ended.
 fn wait_for_all() {
     loop {
         // A child that could not become bash is left to whoever started it, and holds the shells.
@@ -139,7 +138,7 @@ fn wait_for_all() {
             }
         }
         if there.is_err() && shells.is_empty() {
-            return WAITING.store(false, Relaxed);
+            drop(STARTED.wait(shells));
         }
     }
 }
