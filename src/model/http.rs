@@ -3,7 +3,8 @@
 use std::{borrow::Cow, collections::hash_map::RandomState, hash::BuildHasher};
 
 use jiff::Timestamp;
-use reqwest::{StatusCode, Url, blocking::Client, header::HeaderMap, redirect::Policy};
+use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::{StatusCode, Url, blocking::Client, redirect::Policy};
 
 use crate::cli::prelude::*;
 
@@ -51,11 +52,8 @@ impl Server {
         ensure!(key.is_some() || base != DEFAULT_BASE, "no key: set OPENAI_API_KEY, or {SET}");
         let shown = public(base);
         ensure!(!base.ends_with(ENDPOINT), "{shown} is the whole endpoint: {SET} without that end");
-        let whole = key.as_ref().is_none_or(|key| key.chars().all(|char| char.is_ascii_graphic()));
-        ensure!(
-            whole,
-            "OPENAI_API_KEY holds blanks, line ends or other characters that no key has"
-        );
+        let sendable = key.iter().all(|key| HeaderValue::from_str(key).is_ok());
+        ensure!(sendable, "OPENAI_API_KEY has a line end or another character that no key has");
         let url = Url::parse(&format!("{base}/{ENDPOINT}")).ok();
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         let mut url = url.with_context(|| format!("{shown} is no URL of a server: {SET}"))?;
@@ -64,8 +62,8 @@ impl Server {
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT);
         // Reading the system's certificates is most of what a client costs.
         let client = if url.scheme() == "http" { client.tls_certs_only([]) } else { client };
-        let direct =
-            ["NO_PROXY", "no_proxy"].iter().any(|name| env::var(name).is_ok_and(|no| no == "*"));
+        // Else a `*` would not count for addresses in numbers.
+        let direct = env::var("NO_PROXY").or(env::var("no_proxy")).is_ok_and(|hosts| hosts == "*");
         let client = if direct { client.no_proxy() } else { client };
         let (client, timeout) = (client.timeout(None).build()?, Duration::from_secs(timeout));
         let mut shown = url.clone();
@@ -137,26 +135,31 @@ impl Server {
         let cut = cut && status.is_success() && (bytes.len() as u64) < LARGEST_REPLY;
         let (is_json, json) = (json.is_ok(), json.unwrap_or(Value::Null));
         // Some servers say 200 and put an error with the real status into the body.
-        let places = ["/error", "/0/error", "/choices/0/error"];
-        let error = places.iter().find_map(|place| json.pointer(place)).unwrap_or(&Value::Null);
+        let places = ["/error", "/0/error", "/choices/0/error"].map(|place| json.pointer(place));
+        let error = places.into_iter().flatten().find(|error| !error.is_null());
+        let error = error.unwrap_or(&Value::Null);
         let code = error["code"].as_str().and_then(|code| code.parse().ok());
         let code = code.or(error["code"].as_u64()).filter(|_| status.is_success());
         let code = code.unwrap_or(status.as_u16().into());
+        let header = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+        let header = |name| header(name).unwrap_or_default();
         let help = match code {
             200..=299 if is_json && error.is_null() => return Ok(json),
             200..=299 if !is_json => format!("; not JSON of at most 32 MiB: {SET}, {OFTEN}"),
-            300..=399 => format!("; {SET}: it points to {}", target(&headers)),
+            300..=399 => format!("; {SET}: it points to {}", public(header("location"))),
             401 | 403 => "; check OPENAI_API_KEY".to_owned(),
             404 | 405 => format!("; {SET}, {OFTEN}, or --model"),
             _ => String::new(),
         };
         let passes = cut || matches!(code, 408 | 409 | 429 | 500..=599);
         let passes = passes || PASSING.iter().any(|word| text.contains(word));
-        let again = passes && !text.contains(NO_MONEY);
-        let words = words(&json).unwrap_or_else(|| excerpt(&text));
-        let words = if words.is_empty() { "(no words)" } else { &*words };
+        let wait = (passes && !text.contains(NO_MONEY)).then(|| seconds(header("retry-after")));
+        // What the server itself says is wrong: every one has its own place for it.
+        let places = [&error["message"], error, &json["message"], &json["detail"]];
+        let words = places.into_iter().find_map(Value::as_str).unwrap_or(&text);
+        let words = if words.trim().is_empty() { "(no words)" } else { &*excerpt(words) };
         let why = anyhow!("{words}{help}").context(format!("{} answered {status}", self.shown));
-        Err((why, again.then(|| retry_after(&headers).unwrap_or_default())))
+        Err((why, wait))
     }
 
     fn fetch(&self, body: &str) -> Result<(StatusCode, HeaderMap, Vec<u8>)> {
@@ -175,28 +178,15 @@ impl Server {
     }
 }
 
-/// Seconds that the server asks to wait: as such, or up to a date.
-fn retry_after(headers: &HeaderMap) -> Option<f64> {
-    let text = headers.get("retry-after")?.to_str().ok()?;
+/// Seconds that a server asks to wait: as such, or up to a date; 0 if it asks for neither.
+fn seconds(text: &str) -> f64 {
     let date = || jiff::fmt::rfc2822::parse(text).ok();
     let until = || Some(date()?.timestamp().duration_since(Timestamp::now()).as_secs_f64());
-    text.parse().ok().or_else(until).filter(|seconds: &f64| seconds.is_finite())
-}
-
-/// Where a server sends us, without a password.
-fn target(headers: &HeaderMap) -> String {
-    let target = headers.get("location").map(|target| String::from_utf8_lossy(target.as_bytes()));
-    target.as_deref().map_or_else(|| "nowhere".to_owned(), |target| excerpt(public(target)))
+    let seconds: Option<f64> = text.parse().ok().or_else(until);
+    seconds.filter(|seconds| seconds.is_finite()).unwrap_or_default()
 }
 
 /// A URL from behind its user and password.
 fn public(url: &str) -> &str {
     url.rsplit('@').next().unwrap_or(url)
-}
-
-/// What the server itself says is wrong: every one has its own place for it.
-fn words(body: &Value) -> Option<String> {
-    let errors = ["/error/message", "/0/error/message", "/choices/0/error/message"];
-    let places = errors.iter().chain(&["/error", "/message", "/detail"]);
-    places.copied().find_map(|place| body.pointer(place)?.as_str()).map(excerpt)
 }
