@@ -48,7 +48,7 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
     let all = || WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     let Outcome { number, .. } = agent.outcome;
     let (answered, wait) = mpsc::channel::<()>();
-    thread::scope(|scope| {
+    let reply = thread::scope(|scope| {
         all().insert(number, (name(&agent.outcome), Instant::now()));
         scope.spawn(move || {
             while wait.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
@@ -63,9 +63,10 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
         let reply = ask();
         all().remove(&number);
         drop(answered);
-        rewrite("", 0);
         reply
-    })
+    });
+    rewrite("", 0);
+    reply
 }
 
 /// Shows what an agent does, on one line.

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a reply; what is longer is no chat completion.
 const LARGEST_REPLY: u64 = 32 << 20;
 /// Waits before a request that failed is made again, in seconds; a server may ask for longer ones.
-const WAITS: [f64; 3] = [0.5, 1.0, 2.0];
+const WAITS: [f64; 3] = [0.5, 2.0, 6.0];
 const LONGEST_WAIT: f64 = 60.0;
 /// In the body of an error that passes, and of one that does not.
 const PASSING: [&str; 3] = ["tool_use_failed", "\"rate_limit", "\"overloaded"];

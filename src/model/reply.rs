@@ -7,8 +7,16 @@
 use crate::cli::prelude::*;
 
 /// What a tool call looks like when a model writes it into its text.
-const CALL_AS_TEXT: [&str; 7] =
-    ["<tool_call", "<function", "<invoke", "[TOOL_CALLS]", "<|tool", "<|python_tag|>", "<｜tool"];
+const CALL_AS_TEXT: [&str; 8] = [
+    "<tool_call",
+    "<tools>",
+    "<function",
+    "<invoke",
+    "[TOOL_CALLS]",
+    "<|tool",
+    "<|python_tag|>",
+    "<｜tool",
+];
 
 /// Reads the body of a successful response.
 pub fn parse(mut body: Value) -> Result<Reply> {
