@@ -28,6 +28,7 @@ impl Agent<'_> {
     /// Takes turns to the end, and gives what is left of the agent.
     pub fn run(mut self, act: &Act) -> Outcome {
         let start = Instant::now();
+        self.outcome.start = Some(start);
         self.outcome.end = self.take_turns(act).err();
         self.outcome.seconds = start.elapsed().as_secs_f64();
         console::ended(&self);
@@ -48,7 +49,6 @@ impl Agent<'_> {
                     // The model's own message goes first: each result answers a call in it, by id.
                     self.messages.push(message);
                     let results = act(self, &calls);
-                    self.outcome.calls += calls.len();
                     self.messages.extend(calls.iter().zip(&results).map(tool_message));
                 }
             }

@@ -473,8 +473,13 @@ fn an_edit_keeps_the_files_own_line_ends() {
         ("one\r\ntwo\r\nthree\r\n", "one\ntwo", "ONE\nTWO", "ONE\r\nTWO\r\nthree\r\n"),
         ("one\r\ntwo", "two", "2\n3", "one\r\n2\r\n3"),
         ("one\r\ntwo\r\n", "one\r\n", "1\r\n", "1\r\ntwo\r\n"),
-        ("one\r\ntwo\r\n", "one\r\ntwo", "one\ntwo", "one\ntwo\r\n"),
+        ("one\r\ntwo\r\n", "one\r\ntwo", "1\n2\n3", "1\r\n2\r\n3\r\n"),
+        ("one\r\ntwo\r\n", "one\ntwo", "1\r\n2", "1\r\n2\r\n"),
         ("one\ntwo\r\nend", "two\nend", "2\nend", "one\n2\r\nend"),
+        ("a\nb\r\nc\r\nd\r\n", "c", "C\nX", "a\nb\r\nC\r\nX\r\nd\r\n"),
+        ("a\r\nb\nc\nd\n", "c", "C\nX", "a\r\nb\nC\nX\nd\n"),
+        ("a\nb\r\nc\r\nd\n", "a\nb\nc", "x", "x\r\nd\n"),
+        ("a\r\nb", "b", "c\nd", "a\r\nc\r\nd"),
         ("one\ntwo\n", "one\n", "1\n1\n", "1\n1\ntwo\n"),
         ("\u{feff}a\r\nb\r\n", "a\n", "中\n", "\u{feff}中\r\nb\r\n"),
         ("a.c\nabc", "a.c", "$0\\1", "$0\\1\nabc"),
@@ -639,7 +644,9 @@ fn no_link_that_a_command_left_opens_the_walls_of_the_next_run() {
     let hit = |text: &str| ("write", json!({ "path": victim, "content": text }));
     let scenarios = [
         calling(&[hit("x")]).prepare(&link).env("TMPDIR", Some("link")),
+        calling(&[hit("x")]).prepare(&link).env("TMPDIR", Some("link/")),
         calling(&[hit("x")]).prepare(&link).args(&["--allow-write", "link", "do it"]),
+        calling(&[hit("x")]).prepare(&link).args(&["--allow-write", "./link//", "do it"]),
         calling(&[hit("x")]).prepare(&format!("{link}; mv link .cache")).env("HOME", Some(".")),
         calling(&[hit("x")]).prepare(&link).args(&["--record", "link/victim", "do it"]),
         calling(&[hit("x")]).prepare(&link).args(&["--memory", "link/victim", "do it"]),
@@ -665,7 +672,9 @@ fn an_edit_has_one_place_and_takes_no_more_time_than_the_file_is_long() {
     let edit = |old: &str, new: &str| {
         ("edit", json!({ "path": "f", "old_string": old, "new_string": new }))
     };
-    for (before, old) in [("aaaa", "aaa"), ("}\n}\n}\n", "}\n}\n")] {
+    for (before, old) in
+        [("aaaa", "aaa"), ("}\n}\n}\n", "}\n}\n"), ("a\r\nb\r\nq\r\na\nb\n", "a\nb")]
+    {
         let run = calling(&[edit(old, "b")]).file("f", before).run();
         assert_holds(&run.tool("0"), &["Error: ", "2 times"]);
         assert_eq!(run.read("f"), before);
@@ -674,4 +683,16 @@ fn an_edit_has_one_place_and_takes_no_more_time_than_the_file_is_long() {
         .file("f", "a".repeat(2_000_000))
         .run();
     assert_holds(&run.tool("0"), &["is not in f"]);
+}
+
+#[test]
+fn line_ends_are_no_part_of_what_grep_matches() {
+    let patterns = ["\\s$", "^$", "t$", "^w", "a.b"];
+    let calls: Vec<_> =
+        patterns.iter().map(|pattern| ("grep", json!({ "pattern": pattern }))).collect();
+    let run = calling(&calls).file("f", "one\r\n\r\nword two\r\nlast\r\na\rb").run();
+    let told: Vec<_> = (0..4).map(|id| run.tool(&id.to_string())).collect();
+    assert_eq!(told, ["no matches", "f:2:", "f:4:last", "f:3:word two"]);
+    let run = calling(&[("grep", json!({ "pattern": "one\\nword" }))]).run();
+    assert_holds(&run.tool("0"), &["Error: ", "within each line"]);
 }

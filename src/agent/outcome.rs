@@ -12,12 +12,14 @@ pub struct Outcome {
     pub end: Option<End>,
     /// The last text the model said, whatever the end was; empty if it never said any.
     pub text: String,
-    /// Requests made, and tool calls answered.
+    /// Requests made, and tool calls in the replies.
     pub turns: u32,
     pub calls: usize,
     /// Tokens that the server says it read and wrote, and those it wrote last.
     pub usage: [u64; 2],
     pub last_tokens: u64,
+    /// When it started, and how long it took in the end.
+    pub start: Option<Instant>,
     pub seconds: f64,
 }
 
@@ -45,9 +47,16 @@ impl Outcome {
     pub fn add(&mut self, reply: &Reply) {
         self.usage = [0, 1].map(|kind| self.usage[kind].saturating_add(reply.usage[kind]));
         self.last_tokens = reply.usage[1];
+        self.calls += reply.calls.len();
         if !reply.text.is_empty() {
             self.text.clone_from(&reply.text);
         }
+        report::keep(self.so_far());
+    }
+
+    /// The same, as an interrupt would leave it.
+    pub fn so_far(&self) -> Outcome {
+        Outcome { end: Some(End::Interrupted), ..self.clone() }
     }
 
     /// Whether this is a child that has said something: its last text goes back as its report.

@@ -50,7 +50,7 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
     let (answered, wait) = mpsc::channel::<()>();
     let reply = thread::scope(|scope| {
         all().insert(number, (name(&agent.outcome), Instant::now()));
-        scope.spawn(move || {
+        let tick = move || {
             while wait.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 let who = |(name, start): &(String, Instant)| {
                     format!("{name} {} s", start.elapsed().as_secs())
@@ -59,7 +59,8 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
                 let line = fit(&format!("waiting for the model: {}", who.join(", ")));
                 rewrite(&line, measure_text_width(&line));
             }
-        });
+        };
+        let _ = thread::Builder::new().spawn_scoped(scope, tick);
         let reply = ask();
         all().remove(&number);
         drop(answered);
@@ -130,7 +131,7 @@ pub fn calling(agent: &Agent, call: &Call) {
 /// A request goes out. The first one of an agent is shown whole: there is nothing else that it
 /// knows.
 pub fn asking(agent: &Agent, body: &Body) {
-    report::keep(Outcome { end: Some(End::Interrupted), ..agent.outcome.clone() });
+    report::keep(agent.outcome.so_far());
     if LEVEL.get() == Some(&2) {
         let bytes = serde_json::to_string(body).unwrap_or_default().len();
         let (model, messages, tools) = (body.model, body.messages.len(), body.tools.len());

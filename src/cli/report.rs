@@ -19,6 +19,9 @@ pub fn keep(outcome: Outcome) {
 /// or an interrupt.
 pub fn print(as_json: bool, error: Option<Error>) -> i32 {
     let mut agents = RUN.lock().unwrap_or_else(PoisonError::into_inner);
+    for agent in agents.values_mut().filter(|agent| matches!(agent.end, Some(End::Interrupted))) {
+        agent.seconds = agent.start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+    }
     ledger(&agents);
     let refused = error.is_some();
     let mut lead = agents.remove(&0).unwrap_or_default();

@@ -20,7 +20,8 @@ const LARGEST_REPLY: u64 = 32 << 20;
 const WAITS: [f64; 3] = [0.5, 2.0, 6.0];
 const LONGEST_WAIT: f64 = 60.0;
 /// In the body of an error that passes, and of one that does not.
-const PASSING: [&str; 3] = ["tool_use_failed", "\"rate_limit", "\"overloaded"];
+const PASSING: [&str; 5] =
+    ["tool_use_failed", "\"rate_limit", "\"overloaded", "\"UNAVAILABLE", "\"RESOURCE_EXHAUSTED"];
 const NO_MONEY: &str = "insufficient_quota";
 /// What a message and a call in it always have; a server cannot refuse these.
 const USUAL: [&str; 7] =
@@ -54,7 +55,7 @@ impl Server {
         ensure!(!base.ends_with(ENDPOINT), "{shown} is the whole endpoint: {SET} without that end");
         let sendable = key.iter().all(|key| HeaderValue::from_str(key).is_ok());
         ensure!(sendable, "OPENAI_API_KEY has a line end or another character that no key has");
-        let url = Url::parse(&format!("{base}/{ENDPOINT}")).ok();
+        let url = Url::parse(base).ok();
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
         let mut url = url.with_context(|| format!("{shown} is no URL of a server: {SET}"))?;
         // The provider is a choice of the whole process; a second one changes nothing.
@@ -66,10 +67,14 @@ impl Server {
         let direct = env::var("NO_PROXY").or(env::var("no_proxy")).is_ok_and(|hosts| hosts == "*");
         let client = if direct { client.no_proxy() } else { client };
         let (client, timeout) = (client.timeout(None).build()?, Duration::from_secs(timeout));
+        url.set_path(&format!("{}/{ENDPOINT}", url.path().trim_end_matches('/')));
         let mut shown = url.clone();
+        shown.set_query(None);
         let _ = (shown.set_username(""), shown.set_password(None));
         // A user and password are for a server without a key: it takes one of the two.
-        url = if key.is_some() { shown.clone() } else { url };
+        if key.is_some() {
+            let _ = (url.set_username(""), url.set_password(None));
+        }
         Ok(Server { client, url, shown, key, timeout, refused: Mutex::default() })
     }
 

@@ -30,9 +30,11 @@ impl super::Team<'_> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..self.args.jobs.get().min(batch.len()) {
-                scope.spawn(work);
+            for _ in 1..self.args.jobs.get().min(batch.len()) {
+                // Where there is no thread to be had, the others do its work.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
+            work();
         });
         results.into_inner().expect("no thread panics").into_values().collect()
     }

@@ -3,7 +3,7 @@
 use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
 use atomic_write_file::AtomicWriteFile;
-use memchr::memmem;
+use memchr::{memchr, memmem, memrchr};
 
 use crate::cli::prelude::*;
 
@@ -59,36 +59,34 @@ impl Files {
         self.replace(path, &file, content.as_bytes())
     }
 
-    /// Replaces the one place where `old` stands. A text with plain line ends fits a file with CRLF
-    /// too, and takes on its line ends; one with CRLF is taken as it is.
+    /// Replaces the one place where `old` stands. Line ends are those of the place, whichever kind
+    /// the texts have: `\n` and CRLF look alike to a model.
     pub fn edit(&self, path: &str, old: &str, new: &str) -> Result<String> {
+        let [old, new] = [old, new].map(|text| text.replace("\r\n", "\n"));
         ensure!(!old.is_empty(), "old_string is empty: to write a whole file, use write");
         ensure!(old != new, "old_string and new_string are the same: nothing would change");
         let _held = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
         let file = target(path)?;
         ensure!(fs::metadata(regular(&file)?)?.len() <= LARGEST, "{path} is too large: use bash");
         let text = fs::read(&file)?;
-        // The file's own line ends first, those of its first line.
-        let crlf = text.split_inclusive(|byte| *byte == b'\n').next();
-        let crlf = crlf.is_some_and(|line| line.ends_with(b"\r\n"));
-        let exact = [old, new].iter().any(|text| text.contains('\r'));
-        let crlf_if = |crlf| if crlf && !exact { "\r\n" } else { "\n" };
-        let ends = |text: &str, crlf| text.replace('\n', crlf_if(crlf));
-        let fits = |crlf| Some((memmem::find(&text, ends(old, crlf).as_bytes())?, crlf));
-        let Some((start, crlf)) = fits(crlf).or_else(|| fits(!crlf)) else {
-            let (text, first) = (String::from_utf8_lossy(&text), old.trim().lines().next());
-            let lines = (1..).zip(text.lines()).map(|(at, line)| format!("{at}\t{line}"));
-            let near = nearest(first.unwrap_or(old), lines.take(COMPARED));
+        let plain = plain(&text);
+        let Some(at) = memmem::find(&plain, old.as_bytes()) else {
+            let (plain, first) = (String::from_utf8_lossy(&plain), old.trim().lines().next());
+            let lines = (1..).zip(plain.lines()).map(|(at, line)| format!("{at}\t{line}"));
+            let near = nearest(first.unwrap_or(&old), lines.take(COMPARED));
             bail!("old_string is not in {path} (line numbers are not part of the file){near}");
         };
-        let (old, new) = (ends(old, crlf), ends(new, crlf));
-        let (before, rest) = text.split_at(start);
         // Places may overlap.
-        if memmem::find(&rest[1..], old.as_bytes()).is_some() {
-            let count = memmem::find_iter(&text, &old).count().max(2);
+        if memmem::find(&plain[at + 1..], old.as_bytes()).is_some() {
+            let count = memmem::find_iter(&plain, &old).count().max(2);
             bail!("old_string is {count} times in {path}: add lines around it");
         }
-        self.replace(path, &file, &[before, new.as_bytes(), &rest[old.len()..]].concat())
+        let [start, end] = [at, at + old.len()].map(|at| place(&text, at));
+        let newline = memchr(b'\n', &text[start..]).map(|at| start + at);
+        let newline = newline.or_else(|| memrchr(b'\n', &text[..start]));
+        let crlf = newline.is_some_and(|at| text[..at].ends_with(b"\r"));
+        let new = if crlf { new.replace('\n', "\r\n") } else { new };
+        self.replace(path, &file, &[&text[..start], new.as_bytes(), &text[end..]].concat())
     }
 
     /// The old file, its mode and its owner are there until the new one is finished, so that a
@@ -131,4 +129,15 @@ impl Files {
 fn stamp(file: &Path) -> Option<Stamp> {
     let metadata = file.metadata().ok()?;
     Some((metadata.ino(), metadata.len(), metadata.modified().ok()?))
+}
+
+/// The text with each CRLF as a plain line end.
+fn plain(text: &[u8]) -> Vec<u8> {
+    let kept = |at: &usize| !text[*at..].starts_with(b"\r\n");
+    (0..text.len()).filter(kept).map(|at| text[at]).collect()
+}
+
+/// Where in the text that stands which is at `at` in its plain form.
+fn place(text: &[u8], at: usize) -> usize {
+    (0..at).fold(0, |place, _| place + 1 + usize::from(text[place..].starts_with(b"\r\n")))
 }

@@ -63,17 +63,22 @@ pub fn planted(path: &Path) -> Result<bool> {
         let writable = [env::current_dir()?, env::temp_dir()].map(fs::canonicalize);
         Ok(writable.iter().flatten().any(|place| folder.starts_with(place)))
     };
-    let path = absolute(path)?;
+    // Without its final slash: with it, a link looks like the folder behind it.
+    let path: PathBuf = absolute(path)?.components().collect();
     let mut links = path.ancestors().filter(|part| part.is_symlink());
     Ok(links.any(|link| inside(link).unwrap_or(true)))
 }
 
-/// The lines of a text file with their numbers, read one by one: a large file costs no memory.
-pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
-    // A file in /proc may wait for something to tell.
+/// Opens a regular file to read it. One in `/proc` may wait for something to tell; we do not.
+pub fn open(path: &Path) -> Result<File> {
     let mut options = File::options();
     options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
-    let mut file = BufReader::new(options.open(regular(path)?)?);
+    Ok(options.open(regular(path)?)?)
+}
+
+/// The lines of a text file with their numbers, read one by one: a large file costs no memory.
+pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
+    let mut file = BufReader::new(open(path)?);
     ensure!(
         !binary(file.fill_buf()?),
         "{} is binary, {} bytes",

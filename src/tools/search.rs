@@ -50,7 +50,7 @@ fn walk(
     start: &str, named: &str, depth: usize, passed: &Cell<bool>,
 ) -> Result<impl Iterator<Item = DirEntry>> {
     let start = resolve(if start.is_empty() { "." } else { start });
-    fs::symlink_metadata(&start)?;
+    start.symlink_metadata().with_context(|| start.display().to_string())?;
     let named = named.split(['/', '{', ',', '}']).any(|part| SKIPPED.contains(&part));
     let wanted = move |entry: &DirEntry| {
         let skip = SKIPPED.iter().any(|name| entry.file_name() == *name);

@@ -15,7 +15,7 @@ use std::io::{PipeWriter, copy, pipe, sink};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio, id};
-use std::sync::{Condvar, Once};
+use std::sync::{Condvar, atomic::AtomicBool};
 
 use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -40,7 +40,8 @@ const SWEEP: Duration = Duration::from_secs(2);
 static SHELLS: Mutex<BTreeMap<i32, PipeWriter>> = Mutex::new(BTreeMap::new());
 /// Tells the thread that waits, which starts with the first shell, that there is one again.
 static STARTED: Condvar = Condvar::new();
-static WAITS: Once = Once::new();
+/// Whether that thread is there; changed only while `SHELLS` is held.
+static WAITS: AtomicBool = AtomicBool::new(false);
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
 /// error that begins with how it ended.
@@ -53,6 +54,10 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     bash.envs(npm_cache().map(|cache| ("npm_config_cache", cache)));
     bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
     let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if !WAITS.load(Relaxed) {
+        thread::Builder::new().spawn(wait_for_all).context("cannot start a thread")?;
+        WAITS.store(true, Relaxed);
+    }
     // A session of its own has no terminal to hang on.
     let shell =
         CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash")?;
@@ -60,7 +65,6 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     shells.insert(group.as_raw_pid(), end);
     drop(shells);
     STARTED.notify_one();
-    WAITS.call_once(|| drop(thread::spawn(wait_for_all)));
 
     // Others may read from this pipe as well: what was there when we looked may be gone.
     ioctl_fionbio(&output, true)?;
@@ -102,7 +106,7 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
         drop(output);
     } else {
         ioctl_fionbio(&output, false)?;
-        thread::spawn(move || copy(&mut output, &mut sink()));
+        let _ = thread::Builder::new().spawn(move || copy(&mut output, &mut sink()));
     }
     // A line on how it ended will stand before this.
     let text = cut(&clean(&String::from_utf8_lossy(&kept)), LIMIT - 200, dropped);

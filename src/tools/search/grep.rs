@@ -1,7 +1,8 @@
 //! grep: files are searched whole, a piece at a time, on all cores; lines are looked for where the
 //! pattern was found.
 
-use std::{cell::Cell, thread::available_parallelism};
+use std::cell::Cell;
+use std::thread::{Builder, available_parallelism};
 
 use memchr::{memchr, memchr_iter, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
@@ -19,7 +20,10 @@ const BATCH: usize = 128;
 
 /// Lines that match, as `path:line:text`, in order of path. Links on the way are passed over.
 pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
-    let matcher = RegexBuilder::new(pattern).multi_line(true).crlf(true).build()?;
+    let newline = pattern.contains('\n') || pattern.contains("\\n") && !pattern.contains("[^");
+    ensure!(!newline, "a pattern is looked for within each line: it cannot hold a line end");
+    let anywhere = RegexBuilder::new(pattern).multi_line(true).crlf(true).build()?;
+    let matchers = [anywhere, Regex::new(pattern)?];
     let (path, passed) = (path.unwrap_or_default(), Cell::new(false));
     let safe = |entry: &DirEntry| entry.file_type().is_file() || entry.depth() == 0;
     let mut files = walk(path, path, usize::MAX, &passed)?.filter(safe);
@@ -32,11 +36,12 @@ pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
         }
         let wanted = SHOWN - lines.len();
         let search = |part: &[DirEntry]| {
-            part.iter().map(|file| hits(file, &matcher, wanted)).collect::<Vec<_>>()
+            part.iter().map(|file| hits(file, &matchers, wanted)).collect::<Vec<_>>()
         };
-        thread::scope(|scope| {
+        thread::scope(|scope| -> Result<()> {
             let parts = batch.chunks(batch.len().div_ceil(cores));
-            let parts: Vec<_> = parts.map(|part| scope.spawn(move || search(part))).collect();
+            let start = |part| Builder::new().spawn_scoped(scope, move || search(part));
+            let parts = parts.map(start).collect::<Result<Vec<_>, _>>()?;
             for hits in parts.into_iter().flat_map(|part| part.join().expect("no thread panics")) {
                 match hits {
                     Ok((found, number)) => {
@@ -46,14 +51,16 @@ pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
                     Err(_) => passed.set(true),
                 }
             }
-        });
+            Ok(())
+        })?;
     }
 }
 
 /// The first `wanted` lines of a file that match, and how many there are in all.
-fn hits(entry: &DirEntry, matcher: &Regex, wanted: usize) -> Result<(Vec<String>, usize)> {
+fn hits(entry: &DirEntry, matchers: &[Regex; 2], wanted: usize) -> Result<(Vec<String>, usize)> {
     let named = entry.depth() == 0;
-    let mut file = File::open(if named { regular(entry.path())? } else { entry.path() })?;
+    let mut file = if named { open(entry.path())? } else { File::open(entry.path())? };
+    let [anywhere, within] = matchers;
     let (mut lines, mut count, mut number) = (Vec::new(), 0, 1);
     let mut piece = Vec::with_capacity(32 * 1024);
     // A file without a size, as in /proc, may block or never end.
@@ -67,20 +74,21 @@ fn hits(entry: &DirEntry, matcher: &Regex, wanted: usize) -> Result<(Vec<String>
         let text = &piece[..whole.map_or(piece.len(), |end| end + 1)];
         let (mut from, mut counted) = (0, 0);
         while from < text.len()
-            && let Some(hit) = matcher.find_at(text, from)
+            && let Some(hit) = anywhere.find_at(text, from)
         {
             let start = memrchr(b'\n', &text[..hit.start()]).map_or(0, |at| at + 1);
             let end = memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at);
             let line = &text[start..end];
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
             from = end + 1;
             // What was found may reach over the end of its line, or lie behind the last one.
-            if start < text.len() && matcher.is_match(line) {
+            if start < text.len() && within.is_match(line) {
                 count += 1;
                 if lines.len() < wanted {
                     number += memchr_iter(b'\n', &text[counted..start]).count();
                     counted = start;
                     let line = String::from_utf8_lossy(line);
-                    let line = cut(line.trim_end_matches('\r'), SHOWN_LINE, 0);
+                    let line = cut(&line, SHOWN_LINE, 0);
                     lines.push(format!("{}:{number}:{line}", shown(entry)));
                 }
             }
