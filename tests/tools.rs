@@ -637,7 +637,7 @@ fn a_kill_in_the_middle_leaves_the_old_file_or_the_new_one() {
 
 #[test]
 fn no_link_that_a_command_left_opens_the_walls_of_the_next_run() {
-    let outside = tempfile::tempdir_in(common::root().join("target")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
     let victim = outside.path().join("victim");
     fs::write(&victim, "kept\n").unwrap();
     let link = format!("ln -s {} link", outside.path().display());
@@ -645,11 +645,27 @@ fn no_link_that_a_command_left_opens_the_walls_of_the_next_run() {
     let scenarios = [
         calling(&[hit("x")]).prepare(&link).env("TMPDIR", Some("link")),
         calling(&[hit("x")]).prepare(&link).env("TMPDIR", Some("link/")),
-        calling(&[hit("x")]).prepare(&link).args(&["--allow-write", "link", "do it"]),
-        calling(&[hit("x")]).prepare(&link).args(&["--allow-write", "./link//", "do it"]),
-        calling(&[hit("x")]).prepare(&format!("{link}; mv link .cache")).env("HOME", Some(".")),
-        calling(&[hit("x")]).prepare(&link).args(&["--record", "link/victim", "do it"]),
-        calling(&[hit("x")]).prepare(&link).args(&["--memory", "link/victim", "do it"]),
+        calling(&[hit("x")]).own_temporary_folder().prepare(&link).args(&[
+            "--allow-write",
+            "link",
+            "do it",
+        ]),
+        calling(&[hit("x")]).own_temporary_folder().prepare(&link).args(&[
+            "--allow-write",
+            "./link//",
+            "do it",
+        ]),
+        calling(&[hit("x")]).own_temporary_folder().prepare(&format!("{link}; mv link .cache")),
+        calling(&[hit("x")]).own_temporary_folder().prepare(&link).args(&[
+            "--record",
+            "link/victim",
+            "do it",
+        ]),
+        calling(&[hit("x")]).own_temporary_folder().prepare(&link).args(&[
+            "--memory",
+            "link/victim",
+            "do it",
+        ]),
     ];
     for scenario in scenarios {
         let folder = scenario.dir.path().display().to_string();
