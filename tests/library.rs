@@ -126,3 +126,59 @@ fn any_call_gets_a_text_or_an_error() {
     println!("{good} of {calls} calls did something");
     assert!(good > calls / 50);
 }
+
+#[test]
+fn any_body_gets_a_reply_that_can_go_back_or_an_error() {
+    let calls = env::var("CALLS").map_or(20_000, |calls| calls.parse().unwrap());
+    let mut dice = Dice(0xb0d1);
+    let mut good = 0;
+    for _ in 0..calls {
+        let call = json!({ "id": dice.text(), "type": "function", "index": 0,
+            "function": { "name": "read", "arguments": "{\"path\": \"a\"}" } });
+        let message = json!({ "role": "assistant", "content": dice.text(), "tool_calls": [call, call],
+            "reasoning_content": "x", "refusal": null });
+        let mut body = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 1, "completion_tokens": 2 } });
+        for _ in 0..=dice.roll(3) {
+            mutate(&mut body, &mut dice);
+        }
+        let Ok(reply) = agent_subagent::model::reply::parse(body) else { continue };
+        good += 1;
+        assert_eq!(reply.message["role"], "assistant");
+        let sent = reply.message["tool_calls"].as_array().cloned().unwrap_or_default();
+        assert_eq!(sent.len(), reply.calls.len());
+        let mut ids = std::collections::HashSet::new();
+        for (sent, call) in sent.iter().zip(&reply.calls) {
+            assert!(sent["id"] == call.id.as_str() && !call.id.is_empty() && ids.insert(&call.id));
+            assert_eq!(
+                (&sent["type"], &sent["function"]["name"]),
+                (&json!("function"), &json!(call.name))
+            );
+            let arguments = sent["function"]["arguments"].as_str().unwrap();
+            assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object());
+        }
+    }
+    println!("{good} of {calls} bodies gave a reply");
+    assert!(good > calls / 4);
+}
+
+/// Puts something else somewhere, or takes it out.
+fn mutate(value: &mut Value, dice: &mut Dice) {
+    let deeper = dice.roll(5) > 0;
+    match value {
+        Value::Object(fields) if deeper && !fields.is_empty() => {
+            let at = usize::try_from(dice.roll(fields.len() as u64)).unwrap();
+            let key = fields.keys().nth(at).unwrap().clone();
+            if dice.roll(8) == 0 {
+                fields.remove(&key);
+            } else {
+                mutate(&mut fields[&key], dice);
+            }
+        }
+        Value::Array(list) if deeper && !list.is_empty() => {
+            let at = usize::try_from(dice.roll(list.len() as u64)).unwrap();
+            mutate(&mut list[at], dice);
+        }
+        other => *other = dice.value(2),
+    }
+}
