@@ -9,8 +9,8 @@
 //!
 //! Two floors: these files are the lesson, and name the ideas; the folders beside them are rooms
 //! downstairs, where each ugly truth (processes, HTTP, atomic files, terminals) is handled once.
-//! Arrows point one way: main → subagent → agent → model, subagent → roles, and both → tools. The
-//! names that all of them use come from one list, `cli/prelude.rs`.
+//! Arrows point one way: main → subagent → agent → model; subagent → roles; agent and subagent →
+//! tools. The names that all of them use come from one list, `cli/prelude.rs`.
 
 pub mod agent;
 pub mod tools;

@@ -28,8 +28,8 @@ impl Team<'_> {
     /// Runs the lead's loop on the person's task, with what it remembers of earlier runs.
     pub fn lead(&self, task: &str, memory: &str) -> Outcome {
         // All that a child has, and these two.
-        let tools = [schema::plain(None), schema::lead(&self.roles.menu())].concat();
-        let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::tell());
+        let tools = [schema::plain_tools(None), schema::lead_tools(&self.roles.menu())].concat();
+        let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::describe());
         let files = Files::default();
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
             // Neighbouring `subagent` calls run at once, `--jobs` at most; any other call waits for
@@ -47,10 +47,8 @@ impl Team<'_> {
         match tool {
             LeadTool::Todo { items } => Ok(plan::show(&items)),
             LeadTool::Subagent { role, task } => {
-                ensure!(
-                    !(role.trim().is_empty() || task.trim().is_empty()),
-                    "role or task is empty"
-                );
+                let empty = role.trim().is_empty() || task.trim().is_empty();
+                ensure!(!empty, "role or task is empty");
                 text_for_lead(&self.specialist(number, &role, &task))
             }
         }
@@ -60,9 +58,9 @@ impl Team<'_> {
     /// for the person, without a lead.
     pub fn specialist(&self, number: usize, role: &str, task: &str) -> Outcome {
         let preset = self.roles.find(role);
-        let tools = schema::plain(preset.tools.as_deref());
+        let tools = schema::plain_tools(preset.tools.as_deref());
         let who = format!("You are a {}.\n\n{}", preset.name, preset.prompt);
-        let system = format!("{who}\n\n{}\n{}", include_str!("child.md"), place::tell());
+        let system = format!("{who}\n\n{}\n{}", include_str!("child.md"), place::describe());
         let mut child = self.agent(role, &tools, [&system, task]);
         child.outcome.number = number;
         child.model_name = preset.model.as_deref().unwrap_or(child.model_name);

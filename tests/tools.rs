@@ -25,12 +25,12 @@ fn bash(command: &str) -> (&'static str, Value) {
 #[test]
 fn schemas_and_enum_agree() {
     // Every tool with all properties, with only the required ones, and with each required one missing.
-    let tools = schema::plain(None);
+    let tools = schema::plain_tools(None);
     assert_eq!(
         tools.iter().map(schema::name).collect::<Vec<_>>(),
         ["read", "write", "edit", "glob", "grep", "bash"]
     );
-    let lead = schema::lead("");
+    let lead = schema::lead_tools("");
     let fill = |parameters: &Value, keys: &[String]| -> Value {
         let value = |key: &String| match parameters["properties"][key]["type"].as_str().unwrap() {
             "string" => json!("true"),

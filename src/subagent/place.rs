@@ -3,7 +3,7 @@
 use crate::cli::prelude::*;
 
 /// The end of every system prompt.
-pub fn tell() -> String {
+pub fn describe() -> String {
     let (folder, system) = (env::current_dir().unwrap_or_default(), env::consts::OS);
     let date = clock::now().strftime("%Y-%m-%d");
     format!("Working directory: {}\nSystem: {system}\nDate: {date}\n", folder.display())

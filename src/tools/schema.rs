@@ -7,14 +7,14 @@ pub static PLAIN: LazyLock<Vec<Value>> =
     LazyLock::new(|| from_str(include_str!("../tools.json")).expect("it is a list"));
 
 /// The plain tools, or those of them that a preset allows.
-pub fn plain(allowed: Option<&[String]>) -> Vec<Value> {
+pub fn plain_tools(allowed: Option<&[String]>) -> Vec<Value> {
     let wanted =
         |tool: &&Value| allowed.is_none_or(|names| names.iter().any(|wanted| wanted == name(tool)));
     PLAIN.iter().filter(wanted).cloned().collect()
 }
 
 /// What the lead has besides: `subagent`, whose description ends with the presets, and `todo`.
-pub fn lead(presets: &str) -> Vec<Value> {
+pub fn lead_tools(presets: &str) -> Vec<Value> {
     let mut tools: Vec<Value> = from_str(include_str!("../subagent.json")).expect("it is a list");
     let text = tools[0]["function"]["description"].as_str().unwrap_or_default();
     tools[0]["function"]["description"] = format!("{text}\n\nPresets for role:\n{presets}").into();
