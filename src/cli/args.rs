@@ -9,6 +9,9 @@ use clap::{CommandFactory, Parser, value_parser};
 use crate::cli::prelude::*;
 use crate::model::{http::DEFAULT_BASE, script::Script};
 
+const MODEL: &str = "gpt-4o-mini";
+const MEMORY: &str = "memory/agent_memory.md";
+
 /// A lead agent that hands pieces of its work to specialists, over any OpenAI-compatible server.
 ///
 /// The answer goes to stdout, everything else to stderr.
@@ -19,13 +22,7 @@ pub struct Args {
     task: Vec<String>,
 
     /// Model to ask
-    #[arg(
-        short,
-        long,
-        env = "OPENAI_MODEL",
-        default_value = "gpt-4o-mini",
-        help_heading = "Model"
-    )]
+    #[arg(short, long, env = "OPENAI_MODEL", default_value = MODEL, help_heading = "Model")]
     pub model: String,
     /// Server to ask; usually ends in /v1
     #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE, hide_env_values = true, help_heading = "Model")]
@@ -59,12 +56,7 @@ pub struct Args {
     #[arg(long, help_heading = "Specialists")]
     pub list_roles: bool,
     /// What the lead remembers from run to run
-    #[arg(
-        long,
-        value_name = "FILE",
-        default_value = "memory/agent_memory.md",
-        help_heading = "Memory"
-    )]
+    #[arg(long, value_name = "FILE", default_value = MEMORY, help_heading = "Memory")]
     pub memory: PathBuf,
     /// Remember nothing, neither read nor write
     #[arg(long, help_heading = "Memory")]

@@ -20,8 +20,8 @@ const LARGEST_REPLY: u64 = 32 << 20;
 const WAITS: [f64; 3] = [0.5, 2.0, 6.0];
 const LONGEST_WAIT: f64 = 60.0;
 /// In the body of an error that passes, and of one that does not.
-const PASSING: [&str; 5] =
-    ["tool_use_failed", "\"rate_limit", "\"overloaded", "\"UNAVAILABLE", "\"RESOURCE_EXHAUSTED"];
+const PASSING: &str =
+    "tool_use_failed \"rate_limit \"overloaded \"UNAVAILABLE \"RESOURCE_EXHAUSTED";
 const NO_MONEY: &str = "insufficient_quota";
 /// What a message and a call in it always have; a server cannot refuse these.
 const USUAL: [&str; 7] =
@@ -157,7 +157,7 @@ impl Server {
             _ => String::new(),
         };
         let passes = cut || matches!(code, 408 | 409 | 429 | 500..=599);
-        let passes = passes || PASSING.iter().any(|word| text.contains(word));
+        let passes = passes || PASSING.split(' ').any(|word| text.contains(word));
         let wait = (passes && !text.contains(NO_MONEY)).then(|| seconds(header("retry-after")));
         // What the server itself says is wrong: every one has its own place for it.
         let places = [&error["message"], error, &json["message"], &json["detail"]];

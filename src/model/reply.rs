@@ -7,16 +7,8 @@
 use crate::cli::prelude::*;
 
 /// What a tool call looks like when a model writes it into its text.
-const CALL_AS_TEXT: [&str; 8] = [
-    "<tool_call",
-    "<tools>",
-    "<function",
-    "<invoke",
-    "[TOOL_CALLS]",
-    "<|tool",
-    "<|python_tag|>",
-    "<｜tool",
-];
+const CALL_AS_TEXT: &str =
+    "<tool_call <tools> <function <invoke [TOOL_CALLS] <|tool <|python_tag|> <｜tool";
 
 /// Reads the body of a successful response.
 pub fn parse(mut body: Value) -> Result<Reply> {
@@ -50,7 +42,7 @@ pub fn parse(mut body: Value) -> Result<Reply> {
         let json = from_str::<Value>(text.trim_start_matches("```json").trim_matches(['`', '\n']));
         let json = json.is_ok_and(|call| call["name"].is_string() && call["arguments"].is_object());
         let marked =
-            |line: &str| CALL_AS_TEXT.iter().any(|mark| line.trim_start().starts_with(mark));
+            |line: &str| CALL_AS_TEXT.split(' ').any(|mark| line.trim_start().starts_with(mark));
         let written = json || text.lines().any(marked);
         let note = written.then_some("a tool call was written as text, and not run");
         let note = note.or_else(|| cut.then_some("cut off at the length limit of a reply"));

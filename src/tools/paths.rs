@@ -79,12 +79,8 @@ pub fn open(path: &Path) -> Result<File> {
 /// The lines of a text file with their numbers, read one by one: a large file costs no memory.
 pub fn lines(path: &Path) -> Result<impl Iterator<Item = (usize, String)> + use<>> {
     let mut file = BufReader::new(open(path)?);
-    ensure!(
-        !binary(file.fill_buf()?),
-        "{} is binary, {} bytes",
-        path.display(),
-        fs::metadata(path)?.len()
-    );
+    let (text, size) = (!binary(file.fill_buf()?), file.get_ref().metadata()?.len());
+    ensure!(text, "{} is binary, {size} bytes", path.display());
     let line = move || {
         let mut line = Vec::new();
         let count = file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).ok()?;
