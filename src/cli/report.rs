@@ -32,7 +32,8 @@ pub fn print(as_json: bool, error: Option<Error>) -> i32 {
         if !lead.text.is_empty() && object["answer"].is_null() {
             tell(0, &block("its last text:", &lead.text));
         }
-        tell(0, &format!("{} {}", "error:".red(), clean(&end.to_string())));
+        let who = if lead.turns > 0 { name(&lead) + ": " } else { String::new() };
+        tell(0, &format!("{} {who}{}", "error:".red(), clean(&end.to_string())));
     }
     let answer = object["answer"].as_str().unwrap_or_default();
     let text = if as_json { object.to_string() } else { answer.to_owned() };
