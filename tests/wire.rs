@@ -254,6 +254,7 @@ fn errors_say_what_happened_where_and_what_would_help() {
     failed(raw(401, error("Incorrect API key")), &["401", "Incorrect API key", "OPENAI_API_KEY"]);
     failed(raw(404, error("no such model")), &["404", "no such model", "--model", "--base-url"]);
     failed(raw(400, error("too long")), &["400", "too long"]);
+    failed(raw(400, error("no such model: x")), &["400", "no such model", "--model"]);
     failed(raw(200, error("not today")), &["not today"]);
     failed(
         raw(200, format!("<!DOCTYPE html>{}", "<p>x</p>".repeat(5000))),

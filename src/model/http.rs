@@ -152,6 +152,7 @@ impl Server {
             200..=299 if is_json && error.is_null() => return Ok(json),
             200..=299 if !is_json => format!("; not JSON of at most 32 MiB: {SET}, {OFTEN}"),
             300..=399 => format!("; {SET}: it points to {}", public(header("location"))),
+            400 if text.contains("model") => "; is --model right?".to_owned(),
             401 | 403 => "; check OPENAI_API_KEY".to_owned(),
             404 | 405 => format!("; {SET}, {OFTEN}, or --model"),
             _ => String::new(),
