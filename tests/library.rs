@@ -33,6 +33,40 @@ fn of_edits_that_agents_make_at_once_none_is_lost() {
     assert_eq!(fs::read_to_string(&file).unwrap(), text("done"));
 }
 
+#[test]
+fn an_edit_changes_what_it_says_whatever_the_line_ends_are() {
+    let mut dice = Dice(0xed17);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f");
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let mut changed = 0;
+    for _ in 0..3000 {
+        let mut some = |most| -> String {
+            (0..dice.roll(most)).map(|_| dice.pick(&["a", "b", "中", "\n", "\r\n"])).collect()
+        };
+        let (text, old, new) = (some(12), some(4), some(5));
+        fs::write(&file, &text).unwrap();
+        let edit = json!({ "path": file, "old_string": old, "new_string": new });
+        let done = tools::run(&call("edit", edit), &Files::default());
+        let after = fs::read_to_string(&file).unwrap();
+        let (text_plain, old, new) = (plain(&text), plain(&old), plain(&new));
+        let places = (0..text_plain.len())
+            .filter(|at| text_plain.as_bytes()[*at..].starts_with(old.as_bytes()));
+        let fits = !old.is_empty() && old != new && places.count() == 1;
+        assert_eq!(done.is_ok(), fits, "{text:?} {old:?} {new:?}");
+        let expected = if fits { text_plain.replacen(&old, &new, 1) } else { text_plain };
+        assert_eq!(plain(&after), expected, "{text:?} {old:?} {new:?}");
+        assert!(fits || after == text);
+        // A file with one kind of line ends has no other afterwards.
+        let ends = |text: &str| (text.contains("\r\n"), text.replace("\r\n", "").contains('\n'));
+        if ends(&text) == (true, false) || ends(&text) == (false, true) {
+            assert!(ends(&after) != (true, true), "{text:?} {old:?} {new:?} {after:?}");
+        }
+        changed += usize::from(fits);
+    }
+    assert!(changed > 200, "{changed}");
+}
+
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
 

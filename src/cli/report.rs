@@ -64,7 +64,8 @@ fn ledger(agents: &BTreeMap<usize, Outcome>) {
     }
     let children = || agents.values().filter(|agent| agent.number > 0);
     let read: u64 = children().map(|child| child.usage[0]).sum();
-    let back: u64 = children().map(|child| child.last_tokens).sum();
+    let answers = children().filter(|child| child.end.is_none());
+    let back: u64 = answers.map(|child| child.last_tokens).sum();
     if read > 0 {
         let what = "Delegation: specialists read";
         tell(1, &format!("{what} {read} tokens; {back} tokens of answers reached the lead."));

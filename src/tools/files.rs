@@ -81,11 +81,19 @@ impl Files {
             let count = memmem::find_iter(&plain, &old).count().max(2);
             bail!("old_string is {count} times in {path}: add lines around it");
         }
-        let [start, end] = [at, at + old.len()].map(|at| place(&text, at));
+        // Lines that stay the same at the beginning and the end keep the ends they have.
+        let head = old.bytes().zip(new.bytes()).take_while(|(old, new)| old == new).count();
+        let head = memrchr(b'\n', &old.as_bytes()[..head]).map_or(0, |at| at + 1);
+        let most = old.len().min(new.len()) - head;
+        let back = old.bytes().rev().zip(new.bytes().rev()).take(most);
+        let tail = old.len() - back.take_while(|(old, new)| old == new).count();
+        let tail = memchr(b'\n', &old.as_bytes()[tail..]).map_or(old.len(), |at| tail + at + 1);
+        let new = new.split_at(new.len() + tail - old.len()).0.split_at(head).1;
+        let [start, end] = [at + head, at + tail].map(|at| place(&text, at));
         let newline = memchr(b'\n', &text[start..]).map(|at| start + at);
         let newline = newline.or_else(|| memrchr(b'\n', &text[..start]));
         let crlf = newline.is_some_and(|at| text[..at].ends_with(b"\r"));
-        let new = if crlf { new.replace('\n', "\r\n") } else { new };
+        let new = if crlf { new.replace('\n', "\r\n") } else { new.to_owned() };
         self.replace(path, &file, &[&text[..start], new.as_bytes(), &text[end..]].concat())
     }
 
