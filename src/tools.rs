@@ -24,7 +24,7 @@ pub enum Tool {
 }
 
 /// Does what a call asks for. No model is among the arguments, so a tool cannot think or delegate.
-/// `files` is what the agent knows of them.
+/// `files` remembers what this agent has seen of each file.
 pub fn run(call: &Call, files: &Files) -> Result<String> {
     match schema::parse::<Tool>(call)? {
         Tool::Read { path, offset, limit } => files.read(&path, offset, limit),

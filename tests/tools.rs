@@ -682,6 +682,10 @@ fn no_link_that_a_command_left_opens_the_walls_of_the_next_run() {
         assert_holds(&run.stderr, &["link"]);
         assert_eq!(fs::read_to_string(&victim).unwrap(), "kept\n", "{}", run.stderr);
     }
+    // Without walls there is nothing to warn of.
+    let open = calling(&[bash("true")]).prepare(&link).env("TMPDIR", Some("link"));
+    let run = open.args(&["--no-sandbox", "do it"]).run();
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     // The same in the temporary folder.
     let temporary = tempfile::tempdir().unwrap();
     let link = temporary.path().join("link/victim").display().to_string();

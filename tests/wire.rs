@@ -417,6 +417,11 @@ fn a_field_that_the_server_refuses_goes_back_no_more() {
         [(true, true), (false, true), (false, false), (false, false)]
     );
     assert_holds(&run.stderr, &["without fields that the server refuses"]);
+    // An error that passes by itself complains of no field, whatever words it has.
+    let busy = json!({ "error": { "message": "reasoning_content is slow today" } }).to_string();
+    let run = Scenario::new([thinking("a"), raw(503, busy), text("all done")]).run();
+    run.answered("all done").asked(3);
+    assert_eq!(run.request(3)["messages"][2]["reasoning_content"], "x");
     // What every message has is never left out.
     let content = json!({ "error": { "message": "content and role are wrong" } });
     let run = Scenario::new([thinking("a"), raw(400, content.to_string())]).run();

@@ -87,7 +87,8 @@ impl Server {
                 Ok(reply) => return Ok(reply),
                 Err(failure) => failure,
             };
-            let less = self.acceptable(body, &format!("{why:#}"));
+            let complaint = if wait.is_none() { format!("{why:#}") } else { String::new() };
+            let less = self.acceptable(body, &complaint);
             if less != sent {
                 let refused = self.refused.lock().expect("no thread panics").join(", ");
                 say(&format!("asks again without fields that the server refuses: {refused}"));

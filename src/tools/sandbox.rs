@@ -23,6 +23,9 @@ pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
         // What a command leaves behind becomes our child, for `shell` to end.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
     }
+    if open {
+        return Ok(());
+    }
     let mut writable = vec![env::temp_dir()];
     writable.extend(WRITABLE.split_whitespace().map(resolve));
     let cargo = env::var_os("CARGO_HOME").map_or_else(|| resolve("~/.cargo"), PathBuf::from);
@@ -30,19 +33,15 @@ pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     if !rustix::process::getuid().is_root() {
         writable.push("/dev/pts".into());
     }
-    for folder in extra {
-        fs::metadata(folder).context("--allow-write")?;
-        writable.push(folder.clone());
+    extra.iter().try_for_each(|folder| fs::metadata(folder).map(drop)).context("--allow-write")?;
+    writable.extend_from_slice(extra);
+    let planted = |folder: &PathBuf| planted(folder).unwrap_or(true);
+    let (left_out, writable): (Vec<_>, Vec<_>) = writable.into_iter().partition(planted);
+    for folder in left_out {
+        let why = "is or is below a link that a command may have made: no writing there";
+        tell(0, &format!("warning: {} {why}", folder.display()));
     }
-    writable.retain(|folder| {
-        let planted = planted(folder).unwrap_or(true);
-        if planted {
-            let folder = folder.display();
-            tell(0, &format!("warning: {folder} is or is below a link that a command may have made: no writing there"));
-        }
-        !planted
-    });
-    if !open && let Err(problem) = confine(&writable) {
+    if let Err(problem) = confine(&writable) {
         tell(0, &format!("warning: {problem}: commands can write wherever you can"));
     }
     Ok(())

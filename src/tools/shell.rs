@@ -102,9 +102,7 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let status = ExitStatus::from_raw(i32::from_ne_bytes(status));
     // Whoever still prints would stop or die if nobody took it.
     drop(ours);
-    if output.read(&mut chunk).is_ok_and(|count| count == 0) {
-        drop(output);
-    } else {
+    if !output.read(&mut chunk).is_ok_and(|count| count == 0) {
         ioctl_fionbio(&output, false)?;
         let _ = thread::Builder::new().spawn(move || copy(&mut output, &mut sink()));
     }
