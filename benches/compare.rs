@@ -15,8 +15,9 @@ use std::{env, fs, thread};
 use serde_json::{Value, json};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_agent-subagent");
-/// Measured runs of each.
-const RUNS: usize = 15;
+/// Measured runs of what is short, and of what is long.
+const RUNS: usize = 31;
+const FEW: usize = 7;
 
 /// What a scripted server answers, for each system prompt that holds a word.
 #[derive(Clone, Default)]
@@ -145,16 +146,27 @@ impl Measured {
     }
 }
 
-fn measure(runs: usize, mut run: impl FnMut() -> (Duration, u64)) -> Measured {
-    run();
-    let (mut seconds, mut peak) = (Vec::new(), 0);
-    for _ in 0..runs {
-        let (time, memory) = run();
-        seconds.push(time.as_secs_f64());
-        peak = peak.max(memory);
+/// Something that can be run and timed; gives its peak memory too.
+type Runner<'a> = Box<dyn FnMut() -> (Duration, u64) + 'a>;
+
+/// Runs them by turns, so that whatever else the machine does meets all of them alike.
+fn measure(runs: usize, mut runners: Vec<Runner>) -> Vec<Measured> {
+    let mut measured: Vec<_> =
+        runners.iter().map(|_| Measured { seconds: Vec::new(), peak: 0 }).collect();
+    for round in 0..=runs {
+        for (run, measured) in runners.iter_mut().zip(&mut measured) {
+            let (time, memory) = run();
+            // The first round warms the caches.
+            if round > 0 {
+                measured.seconds.push(time.as_secs_f64());
+                measured.peak = measured.peak.max(memory);
+            }
+        }
     }
-    seconds.sort_by(f64::total_cmp);
-    Measured { seconds, peak }
+    for measured in &mut measured {
+        measured.seconds.sort_by(f64::total_cmp);
+    }
+    measured
 }
 
 fn timed(command: &mut Command, pid: &Mutex<u32>) -> Duration {
@@ -187,7 +199,9 @@ fn floor_run(script: &Script, sizes: &[usize], command: &str) -> (Duration, u64)
     (time, peak)
 }
 
-fn report(name: &str, ours: &Measured, others: &[(&str, Measured)]) {
+/// Prints what was measured; the first is ours.
+fn report(name: &str, others: &[&str], measured: &[Measured]) {
+    let (ours, measured) = measured.split_first().unwrap();
     let ms = |seconds: f64| seconds * 1000.0;
     let spread = |of: &Measured| {
         let (least, most) = (of.seconds[0], of.seconds[of.seconds.len() - 1]);
@@ -195,7 +209,7 @@ fn report(name: &str, ours: &Measured, others: &[(&str, Measured)]) {
     };
     println!("{name}");
     println!("    agent-subagent  {}, peak {} kB", spread(ours), ours.peak);
-    for (other, measured) in others {
+    for (other, measured) in others.iter().zip(measured) {
         let ratio = ours.median() / measured.median();
         println!(
             "    {other:<15} {}, peak {} kB: ratio {ratio:.2}",
@@ -216,9 +230,9 @@ fn against_the_floor(name: &str, script: &Script, sizes: &[usize], command: &str
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let ours = measure(RUNS, || program(script, folder.path(), jobs));
-    let floor = measure(RUNS, || floor_run(script, sizes, command));
-    report(name, &ours, &[("floor", floor)]);
+    let ours = || program(script, folder.path(), jobs);
+    let floor = || floor_run(script, sizes, command);
+    report(name, &["floor"], &measure(RUNS, vec![Box::new(ours), Box::new(floor)]));
 }
 
 /// A tree of text files, made once: 50,000 files of some 10 kB.
@@ -265,19 +279,21 @@ fn against_tools(name: &str, call: (&str, Value), others: &[(&str, &str)]) {
         replies: vec![("lead", vec![calls(&[call]), text("done")])],
         latency: Duration::ZERO,
     };
-    let ours = measure(5, || program(&script, &root, 1));
+    let mut runners: Vec<Runner> = vec![Box::new(|| program(&script, &root, 1))];
     let pid = Mutex::new(0);
-    let mut measured = Vec::new();
+    let mut names = Vec::new();
     for (tool, command) in others {
         let there =
             Command::new("sh").args(["-c", &format!("command -v {tool}")]).output().unwrap();
         if there.status.success() {
             let mut run = Command::new("sh");
             run.args(["-c", command]).current_dir(&root);
-            measured.push((*tool, measure(5, || (timed(&mut run, &pid), 0))));
+            names.push(*tool);
+            let pid = &pid;
+            runners.push(Box::new(move || (timed(&mut run, pid), 0)));
         }
     }
-    report(name, &ours, &measured);
+    report(name, &names, &measure(FEW, runners));
 }
 
 fn main() {
@@ -304,9 +320,11 @@ fn main() {
     let child = |name: &str| ("subagent", json!({ "role": name, "task": "t" }));
     let step = calls(&[("bash", json!({ "command": "true" }))]);
     let work = [vec![step; 4], vec![text("done")]].concat();
-    for (name, count, latency) in [
-        ("three children of five replies at 200 ms", 3, 200),
-        ("eight children of five replies", 8, 0),
+    // The floor of those that wait asks as often as one child and the lead do; of those that do not,
+    // as often as all of them.
+    for (name, count, latency, requests) in [
+        ("three children of five replies at 200 ms", 3, 200, 7),
+        ("eight children of five replies", 8, 0, 42),
     ] {
         if !wanted(name) {
             continue;
@@ -320,15 +338,14 @@ fn main() {
             ],
             latency: Duration::from_millis(latency),
         };
-        // The floor asks as often as one child and the lead do, one after another.
         let floor = Script {
-            replies: vec![("lead", vec![text("x"); 7])],
+            replies: vec![("lead", vec![text("x"); requests])],
             latency: Duration::from_millis(latency),
         };
         let folder = tempfile::tempdir().unwrap();
-        let ours = measure(5, || program(&script, folder.path(), count));
-        let least = measure(5, || floor_run(&floor, &[6500; 7], "true"));
-        report(name, &ours, &[("floor", least)]);
+        let ours = || program(&script, folder.path(), count);
+        let least = || floor_run(&floor, &vec![6500; requests], "true");
+        report(name, &["floor"], &measure(FEW, vec![Box::new(ours), Box::new(least)]));
     }
 
     against_tools(

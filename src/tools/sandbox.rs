@@ -35,7 +35,7 @@ pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     }
     extra.iter().try_for_each(|folder| fs::metadata(folder).map(drop)).context("--allow-write")?;
     writable.extend_from_slice(extra);
-    let planted = |folder: &PathBuf| planted(folder).unwrap_or(true);
+    let planted = |folder: &PathBuf| !folder.starts_with("/dev") && planted(folder).unwrap_or(true);
     let (left_out, writable): (Vec<_>, Vec<_>) = writable.into_iter().partition(planted);
     for folder in left_out {
         let why = "is or is below a link that a command may have made: no writing there";

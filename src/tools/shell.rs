@@ -10,14 +10,18 @@
 //! so that nothing can hide from the sweep at the end. It has to be waited for as well: that thread
 //! waits for all.
 
+use std::ffi::{CString, OsString};
 use std::fs::DirBuilder;
 use std::io::{PipeWriter, copy, pipe, sink};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus, Stdio, id};
+use std::process::{ExitStatus, id};
 use std::sync::{Condvar, atomic::AtomicBool};
 
-use process_wrap::std::{CommandWrap, ProcessSession};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, Signal::SIGPIPE};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, Signal, getuid, kill_process, kill_process_group};
@@ -27,6 +31,8 @@ use crate::cli::prelude::*;
 
 /// In the environment of every command: it tells a nested run that it is one.
 pub const MARK: &str = "AGENT_SUBAGENT_RUN";
+/// In `spawn.h`: a new session. The crate has no name for it.
+const SETSID: i32 = if cfg!(target_os = "macos") { 0x400 } else { 0x80 };
 /// Seconds that a command may take when the model does not say; at most five times as many.
 const TIMEOUT: u64 = 120;
 /// Bytes of output after which a command is ended.
@@ -49,19 +55,12 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
     let ((mut output, ours), (mut ended, end)) = (pipe()?, pipe()?);
-    let mut bash = Command::new("bash");
-    bash.arg("-c").arg(command).env_remove("OPENAI_API_KEY").env(MARK, id().to_string());
-    bash.envs(npm_cache().map(|cache| ("npm_config_cache", cache)));
-    bash.stdin(Stdio::null()).stdout(ours.try_clone()?).stderr(ours.try_clone()?);
     let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
     if !WAITS.load(Relaxed) {
         thread::Builder::new().spawn(wait_for_all).context("cannot start a thread")?;
         WAITS.store(true, Relaxed);
     }
-    // A session of its own has no terminal to hang on.
-    let shell =
-        CommandWrap::from(bash).wrap(ProcessSession).spawn().context("cannot start bash")?;
-    let group = Pid::from_raw(shell.id().cast_signed()).context("bash has no process id")?;
+    let group = start_bash(command, &ours).context("cannot start bash")?;
     shells.insert(group.as_raw_pid(), end);
     drop(shells);
     STARTED.notify_one();
@@ -115,6 +114,34 @@ pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     Ok(text.to_owned())
 }
 
+/// Starts a shell that writes both its streams to `output`, in a session of its own: there is no
+/// terminal to hang on. By `posix_spawn`, since a fork copies the page tables of this process, for
+/// what lasted a third of a short command.
+fn start_bash(command: &str, output: &PipeWriter) -> Result<Pid> {
+    let (mut streams, mut how) = (PosixSpawnFileActions::init()?, PosixSpawnAttr::init()?);
+    let (nothing, output) = (File::open("/dev/null")?, output.as_raw_fd());
+    for (from, to) in [(nothing.as_raw_fd(), 0), (output, 1), (output, 2)] {
+        streams.add_dup2(from, to)?;
+    }
+    // This program ignores a closed pipe; what it starts may count on dying of one.
+    how.set_sigdefault(&SigSet::from(SIGPIPE))?;
+    let session = PosixSpawnFlags::from_bits_retain(SETSID);
+    how.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | session)?;
+    let words = [c"bash".into(), c"-c".into(), CString::new(command)?];
+    let shell = posix_spawnp(c"bash", &streams, &how, &words, &environment()?)?;
+    Pid::from_raw(shell.as_raw()).context("it has no process id")
+}
+
+/// The environment of a command: ours, without the key.
+fn environment() -> Result<Vec<CString>> {
+    let ours = env::vars_os().filter(|(name, _)| name != "OPENAI_API_KEY");
+    let cache = npm_cache().map(|cache| ("npm_config_cache".into(), cache.into()));
+    let all = ours.chain(cache).chain([(MARK.into(), id().to_string().into())]);
+    let line =
+        |(name, value): (OsString, OsString)| [name.as_bytes(), value.as_bytes()].join(&b'=');
+    all.map(|variable| Ok(CString::new(line(variable))?)).collect()
+}
+
 /// A cache for npm inside the walls, if its usual one is not there and could not be made. Nobody else
 /// may have made this one: what is in it gets run.
 fn npm_cache() -> Option<PathBuf> {
@@ -131,7 +158,7 @@ fn npm_cache() -> Option<PathBuf> {
 /// Waits for every child of this process, and passes on how the shells among them ended.
 fn wait_for_all() {
     loop {
-        // A child that could not become bash is left to whoever started it, and holds the shells.
+        // Whoever starts a shell holds the list until the shell is in it.
         let there = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
         while let Ok(Some((child, status))) = wait(WaitOptions::NOHANG) {
