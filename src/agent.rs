@@ -2,9 +2,10 @@
 
 use crate::cli::prelude::*;
 
+mod last_turn;
 mod outcome;
 
-pub use outcome::{End, Outcome};
+pub use outcome::Cost;
 
 /// Whoever takes turns with a model. The lead and its children are both this.
 pub struct Agent<'a> {
@@ -12,12 +13,12 @@ pub struct Agent<'a> {
     pub model: &'a Model,
     pub model_name: &'a str,
     /// What it may ask for, as the model reads it.
-    pub tools: &'a [Value],
+    pub tools: &'a [&'a Value],
     /// How many requests it may make; the last one offers no tools.
     pub max_turns: u32,
     /// The whole conversation: a system prompt and a task at the start, gone at the end.
     pub messages: Vec<Value>,
-    /// All that outlives it: its last text, why it ended (nothing if it answered), what it took.
+    /// All that outlives it: its last text, and how it ended.
     pub outcome: Outcome,
 }
 
@@ -27,10 +28,8 @@ pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<String> + 'a;
 impl Agent<'_> {
     /// Takes turns to the end, and gives what is left of the agent.
     pub fn run(mut self, act: &Act) -> Outcome {
-        let start = Instant::now();
-        self.outcome.start = Some(start);
         self.outcome.end = self.take_turns(act).err();
-        self.outcome.seconds = start.elapsed().as_secs_f64();
+        self.outcome.cost.stop();
         console::ended(&self);
         self.outcome
     }
@@ -39,6 +38,7 @@ impl Agent<'_> {
     fn take_turns(&mut self, act: &Act) -> Result<(), End> {
         let mut silent = false;
         for _ in 1..self.max_turns {
+            // A request that fails for good is the end: `?` makes its error an `End::Failed`.
             let Reply { message, text, calls, .. } = self.ask(self.tools)?;
             match (calls.is_empty(), text.is_empty()) {
                 (true, false) => return Ok(()),
@@ -53,25 +53,13 @@ impl Agent<'_> {
                 }
             }
         }
+        // One turn is left: what is done, and what is not? It offers no tools.
         self.last_turn()?;
         Err(End::TurnLimit(self.max_turns))
     }
 
-    /// Asks for what is done and what is left, without tools. `ask` keeps the text; calls in the
-    /// reply are not run.
-    fn last_turn(&mut self) -> Result<Reply> {
-        self.messages.push(message("user", include_str!("last_turn.md")));
-        let reply = self.ask(&[]);
-        // Some servers refuse a conversation with calls in it when no tools come along.
-        if !reply.as_ref().is_err_and(|why| format!("{why:#}").contains("tool")) {
-            return reply;
-        }
-        self.outcome.turns -= 1;
-        self.ask(self.tools)
-    }
-
     /// One request, and what of its reply outlives the conversation.
-    fn ask(&mut self, tools: &[Value]) -> Result<Reply> {
+    fn ask(&mut self, tools: &[&Value]) -> Result<Reply> {
         self.outcome.turns += 1;
         let body = Body { model: self.model_name, messages: &self.messages, tools };
         console::asking(self, &body);
@@ -99,4 +87,34 @@ impl Agent<'_> {
 
 fn tool_message((Call { id, .. }, result): (&Call, &String)) -> Value {
     json!({ "role": "tool", "tool_call_id": id, "content": result })
+}
+
+/// What is left of an agent when its loop has ended.
+#[derive(Clone, Default)]
+pub struct Outcome {
+    /// 0 for the agent that the person talks to; its children count from 1, in call order.
+    pub number: usize,
+    /// As the lead asked for it.
+    pub role: String,
+    /// The last text the model said, whatever the end was; empty if it never said any.
+    pub text: String,
+    /// Why it ended without an answer; nothing if it has one.
+    pub end: Option<End>,
+    /// Requests made.
+    pub turns: u32,
+    /// What they took, for the ledger at the end.
+    pub cost: Cost,
+}
+
+/// Why a loop ended without an answer.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum End {
+    #[error("turn limit: all {0} turns are used, and the work is incomplete")]
+    TurnLimit(u32),
+    #[error("the model returned nothing: no text and no tool call")]
+    Silent,
+    #[error("{0:#}")]
+    Failed(Arc<Error>),
+    #[error("interrupted")]
+    Interrupted,
 }

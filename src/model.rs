@@ -8,7 +8,7 @@ pub mod script;
 
 /// Whoever answers. The loop cannot tell them apart.
 pub enum Model {
-    Server(Box<http::Server>),
+    Server(&'static http::Server),
     Script(script::Script),
 }
 
@@ -20,7 +20,7 @@ pub struct Body<'a> {
     pub messages: &'a [Value],
     // Servers refuse an empty list.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub tools: &'a [Value],
+    pub tools: &'a [&'a Value],
 }
 
 /// What the model said.
@@ -32,6 +32,8 @@ pub struct Reply {
     pub calls: Vec<Call>,
     /// Tokens that the server says it read and wrote; 0 if it does not.
     pub usage: [u64; 2],
+    /// Bytes of the request that it answers.
+    pub sent: usize,
 }
 
 /// A tool call as the model wrote it. Whether there is such a tool, and the arguments fit, `tools`
@@ -49,12 +51,11 @@ impl Model {
     pub fn ask(&self, agent: usize, turn: u32, body: &Body, say: &dyn Fn(&str)) -> Result<Reply> {
         let body = serde_json::to_string(body)?;
         let body = redact(&body);
-        let answer = match self {
+        let answer = script::recorded(agent, turn, &body, || match self {
             Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),
-        };
-        script::record(agent, turn, &body, &answer);
-        reply::parse(answer?)
+        })?;
+        Ok(Reply { sent: body.len(), ..reply::parse(answer)? })
     }
 }
 

@@ -28,7 +28,8 @@ impl Team<'_> {
     /// Runs the lead's loop on the person's task, with what it remembers of earlier runs.
     pub fn lead(&self, task: &str, memory: &str) -> Outcome {
         // All that a child has, and these two.
-        let tools = [schema::plain_tools(None), schema::lead_tools(&self.roles.menu())].concat();
+        let own = schema::lead_tools(&self.roles.menu());
+        let tools: Vec<_> = schema::plain_tools(None).into_iter().chain(&own).collect();
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::describe());
         let files = Files::default();
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
@@ -74,11 +75,11 @@ impl Team<'_> {
     }
 
     /// An agent at its start: it knows its system prompt and its task, and nothing else.
-    fn agent<'a>(&'a self, role: &str, tools: &'a [Value], texts: [&str; 2]) -> Agent<'a> {
+    fn agent<'a>(&'a self, role: &str, tools: &'a [&'a Value], texts: [&str; 2]) -> Agent<'a> {
         let messages = vec![message("system", texts[0]), message("user", texts[1])];
         let (model_name, max_turns) = (self.args.model.trim(), self.args.max_turns);
-        let outcome = Outcome { role: role.to_owned(), ..Outcome::default() };
-        Agent { model: &self.model, model_name, tools, max_turns, messages, outcome }
+        let (model, outcome) = (&self.model, Outcome::new(role));
+        Agent { model, model_name, tools, max_turns, messages, outcome }
     }
 }
 

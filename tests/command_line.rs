@@ -155,7 +155,7 @@ fn help_version_and_usage_errors() {
     }
 }
 
-const OPTIONS: [&str; 20] = [
+const OPTIONS: [&str; 21] = [
     "--model",
     "--base-url",
     "--max-turns",
@@ -168,6 +168,7 @@ const OPTIONS: [&str; 20] = [
     "--demo",
     "--record",
     "--replay",
+    "--picture",
     "--allow-write",
     "--no-sandbox",
     "--timeout",

@@ -27,7 +27,7 @@ fn schemas_and_enum_agree() {
     // Every tool with all properties, with only the required ones, and with each required one missing.
     let tools = schema::plain_tools(None);
     assert_eq!(
-        tools.iter().map(schema::name).collect::<Vec<_>>(),
+        tools.iter().map(|tool| schema::name(tool)).collect::<Vec<_>>(),
         ["read", "write", "edit", "glob", "grep", "bash"]
     );
     let lead = schema::lead_tools("");

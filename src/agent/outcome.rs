@@ -1,39 +1,28 @@
-//! What is left of an agent when its loop has ended: its last text, and what it took to get there.
+//! How replies add up to what is left of an agent.
 
 use crate::cli::prelude::*;
 
+/// What an agent took.
 #[derive(Clone, Default)]
-pub struct Outcome {
-    /// 0 for the agent that the person talks to; its children count from 1, in call order.
-    pub number: usize,
-    /// As the lead asked for it.
-    pub role: String,
-    /// Why it ended without an answer; nothing if it has one.
-    pub end: Option<End>,
-    /// The last text the model said, whatever the end was; empty if it never said any.
-    pub text: String,
-    /// Requests made, and tool calls in the replies.
-    pub turns: u32,
+pub struct Cost {
+    /// Bytes of its requests.
+    pub sent: usize,
+    /// Tool calls in the replies.
     pub calls: usize,
-    /// Tokens that the server says it read and wrote, and those it wrote last.
+    /// Tokens that the server says it read and wrote; 0 if it does not.
     pub usage: [u64; 2],
-    pub last_tokens: u64,
-    /// When it started, and how long it took in the end.
+    /// Tokens of the last reply.
+    pub last: u64,
+    /// When it began, and how long it took in the end.
     pub start: Option<Instant>,
     pub seconds: f64,
 }
 
-/// Why a loop ended without an answer.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum End {
-    #[error("turn limit: all {0} turns are used, and the work is incomplete")]
-    TurnLimit(u32),
-    #[error("the model returned nothing: no text and no tool call")]
-    Silent,
-    #[error("{0:#}")]
-    Failed(Arc<Error>),
-    #[error("interrupted")]
-    Interrupted,
+impl Cost {
+    /// Looks at the clock.
+    pub fn stop(&mut self) {
+        self.seconds = self.start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+    }
 }
 
 impl From<Error> for End {
@@ -43,11 +32,19 @@ impl From<Error> for End {
 }
 
 impl Outcome {
+    /// Of an agent that begins now.
+    pub fn new(role: &str) -> Outcome {
+        let cost = Cost { start: Some(Instant::now()), ..Cost::default() };
+        Outcome { role: role.to_owned(), cost, ..Outcome::default() }
+    }
+
     /// Keeps of a reply what outlives the conversation.
     pub fn add(&mut self, reply: &Reply) {
-        self.usage = [0, 1].map(|kind| self.usage[kind].saturating_add(reply.usage[kind]));
-        self.last_tokens = reply.usage[1];
-        self.calls += reply.calls.len();
+        let cost = &mut self.cost;
+        cost.usage = [0, 1].map(|kind| cost.usage[kind].saturating_add(reply.usage[kind]));
+        cost.last = reply.usage[1];
+        cost.calls += reply.calls.len();
+        cost.sent += reply.sent;
         if !reply.text.is_empty() {
             self.text.clone_from(&reply.text);
         }

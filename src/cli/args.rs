@@ -7,7 +7,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{CommandFactory, Parser, value_parser};
 
 use crate::cli::prelude::*;
-use crate::model::{http::DEFAULT_BASE, script::Script};
+use crate::model::{http::DEFAULT_BASE, script::Script, script::start_recording};
+use crate::{cli::picture, memory};
 
 const MODEL: &str = "gpt-4o-mini";
 const MEMORY: &str = "memory/agent_memory.md";
@@ -39,6 +40,9 @@ pub struct Args {
     /// Play such a file back through the real tools, without a server
     #[arg(long, value_name = "FILE", help_heading = "Recordings")]
     pub replay: Option<PathBuf>,
+    /// Draw the run as a page to look at in a browser
+    #[arg(long, value_name = "FILE.html", help_heading = "Recordings")]
+    pub picture: Option<PathBuf>,
 
     /// Most turns of the lead, and of each specialist: 10 to 30
     #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30), help_heading = "Specialists")]
@@ -84,11 +88,22 @@ pub struct Args {
 }
 
 impl Args {
+    /// Opens the files that the run itself will write: recording and picture, and what it gives,
+    /// the lead's memory, unless it does without. Trouble with that one is a warning.
+    pub fn open_files(&self) -> Result<Option<File>> {
+        self.record.as_deref().map_or(Ok(()), start_recording)?;
+        self.picture.as_deref().map_or(Ok(()), picture::start)?;
+        let without = self.demo || self.no_memory || self.role.is_some();
+        let file = (!without).then(|| own_file(&self.memory).map_err(memory::warn));
+        Ok(file.and_then(Result::ok))
+    }
+
     /// The recording to play, if any: the one that ships in the binary, or a file.
     pub fn script(&self) -> Result<Option<Script>> {
         if self.demo {
             ensure!(!Path::new("todo-app").exists(), "todo-app is here: remove it, or use -C");
             tell(1, include_str!("demo.txt"));
+            console::TOUR.store(0, Relaxed);
             return Script::parse(include_str!("demo.jsonl")).map(Some);
         }
         let text = self.replay.as_ref().map(fs::read_to_string).transpose()?;

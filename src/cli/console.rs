@@ -19,6 +19,16 @@ pub fn setup(level: u8) {
     LEVEL.get_or_init(|| level);
 }
 
+/// The next stop of the tour that `--demo -v` gives; there is no such stop where there is no tour.
+pub static TOUR: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Shows a stop of the tour, if it is its turn.
+pub fn tour(stop: usize) {
+    if TOUR.compare_exchange(stop, stop + 1, Relaxed, Relaxed).is_ok() {
+        tell(2, include_str!("tour.txt").split("\n\n").nth(stop).unwrap_or_default().trim_end());
+    }
+}
+
 /// Who waits for the model, and since when.
 static WAITING: Mutex<BTreeMap<usize, (String, Instant)>> = Mutex::new(BTreeMap::new());
 /// Columns of the line that says so, while it stands there.
@@ -98,7 +108,8 @@ pub fn name(Outcome { role, number, .. }: &Outcome) -> String {
 
 /// An agent has ended; of the lead the end of the run tells.
 pub fn ended(agent: &Agent) {
-    let Outcome { number, end, text, seconds, .. } = &agent.outcome;
+    let Outcome { number, end, text, cost, .. } = &agent.outcome;
+    let seconds = cost.seconds;
     report::keep(agent.outcome.clone());
     if *number > 0 {
         let how = match end {
@@ -117,6 +128,7 @@ pub fn block(title: &str, text: &str) -> String {
 /// A call is answered; what a specialist sends back is shown whole.
 pub fn answered(agent: &Agent, call: &Call, text: &str) {
     if call.name == "subagent" && LEVEL.get() == Some(&2) {
+        tour(2);
         tell(2, &format!("{}\n{}", line(agent, "gets back"), block(&call.id, text)));
     }
 }
@@ -133,14 +145,22 @@ pub fn calling(agent: &Agent, call: &Call) {
 pub fn asking(agent: &Agent, body: &Body) {
     report::keep(agent.outcome.so_far());
     if LEVEL.get() == Some(&2) {
+        tour(match (agent.outcome.number, agent.outcome.turns) {
+            (0, 1) => 0,
+            (0, _) => 3,
+            _ => 1,
+        });
         let bytes = serde_json::to_string(body).unwrap_or_default().len();
         let (model, messages, tools) = (body.model, body.messages.len(), body.tools.len());
         let what = format!("asks {model}: {messages} messages, {tools} tools, {bytes} bytes");
-        let names: Vec<_> = body.tools.iter().map(tools::schema::name).collect();
-        let mut lines = vec![line(agent, &what), format!("  tools: {}", names.join(", "))];
-        let text = |message: &Value, key| message[key].as_str().unwrap_or_default().to_owned();
-        let first = body.messages.iter().filter(|_| agent.outcome.turns == 1);
-        lines.extend(first.map(|message| block(&text(message, "role"), &text(message, "content"))));
+        let mut lines = vec![line(agent, &what)];
+        if agent.outcome.turns == 1 {
+            let names: Vec<_> = body.tools.iter().map(|tool| tools::schema::name(tool)).collect();
+            lines.push(format!("  tools: {}", names.join(", ")));
+            let text = |message: &Value, key| message[key].as_str().unwrap_or_default().to_owned();
+            let block = |message| block(&text(message, "role"), &text(message, "content"));
+            lines.extend(body.messages.iter().map(block));
+        }
         tell(2, &lines.join("\n"));
     }
 }

@@ -3,5 +3,6 @@
 pub mod args;
 pub mod clock;
 pub mod console;
+pub mod picture;
 pub mod prelude;
 pub mod report;

@@ -1,11 +1,11 @@
 //! How the run went: the ledger and errors on stderr, on stdout the answer, or all of it as JSON.
 
-use std::io::{ErrorKind::BrokenPipe, stdout};
+use std::{io::ErrorKind::BrokenPipe, io::stdout, process::exit};
 
 use colored::Colorize;
 
-use crate::cli::console::{block, name};
-use crate::cli::prelude::*;
+use crate::agent::Cost;
+use crate::cli::{console::block, console::name, picture::PICTURE, prelude::*};
 
 /// What is known so far of each agent, by number. An interrupt finds here what there is.
 static RUN: Mutex<BTreeMap<usize, Outcome>> = Mutex::new(BTreeMap::new());
@@ -15,14 +15,25 @@ pub fn keep(outcome: Outcome) {
     RUN.lock().unwrap_or_else(PoisonError::into_inner).insert(outcome.number, outcome);
 }
 
+/// From here on Ctrl-C, SIGTERM and SIGHUP end the run, with what there is.
+pub fn at_interrupt(as_json: bool) -> Result<()> {
+    let end = move || {
+        // Held until the exit, so that no command starts any more.
+        let _held = tools::shell::sweep();
+        exit(print(as_json, Some(End::Interrupted.into())));
+    };
+    Ok(ctrlc::set_handler(end)?)
+}
+
 /// Says how the run ended, and gives the exit code. An error is one from before the first request,
 /// or an interrupt.
 pub fn print(as_json: bool, error: Option<Error>) -> i32 {
     let mut agents = RUN.lock().unwrap_or_else(PoisonError::into_inner);
     for agent in agents.values_mut().filter(|agent| matches!(agent.end, Some(End::Interrupted))) {
-        agent.seconds = agent.start.map_or(0.0, |start| start.elapsed().as_secs_f64());
+        agent.cost.stop();
     }
     ledger(&agents);
+    PICTURE.get().inspect(|picture| picture.write());
     let refused = error.is_some();
     let mut lead = agents.remove(&0).unwrap_or_default();
     lead.end = error.map(End::from).or(lead.end);
@@ -53,28 +64,36 @@ pub fn print(as_json: bool, error: Option<Error>) -> i32 {
 
 /// What each agent took, and what it brought that some of them were sent away with their work.
 fn ledger(agents: &BTreeMap<usize, Outcome>) {
+    console::tour(4);
     for agent in agents.values().filter(|agent| agent.turns > 0) {
-        let Outcome { turns, calls, usage, seconds, .. } = agent;
+        let Cost { calls, usage, seconds, .. } = &agent.cost;
         let tokens = match usage {
             [0, 0] => "tokens unknown".to_owned(),
             [read, written] => format!("{read} tokens in, {written} out"),
         };
-        let name = name(agent);
+        let (name, turns) = (name(agent), agent.turns);
         tell(1, &format!("{name}: {turns} turns, {calls} tool calls, {tokens}, {seconds:.1} s"));
     }
-    let children = || agents.values().filter(|agent| agent.number > 0);
-    let read: u64 = children().map(|child| child.usage[0]).sum();
-    let answers = children().filter(|child| child.end.is_none());
-    let back: u64 = answers.map(|child| child.last_tokens).sum();
-    if read > 0 {
-        let what = "Delegation: specialists read";
-        tell(1, &format!("{what} {read} tokens; {back} tokens of answers reached the lead."));
+    let children = || agents.range(1..).map(|(_, child)| child);
+    let answered = || children().filter(|child| child.end.is_none());
+    let read: u64 = children().map(|child| child.cost.usage[0]).sum();
+    let sent: usize = children().map(|child| child.cost.sent).sum();
+    let what = if read > 0 {
+        let back: u64 = answered().map(|child| child.cost.last).sum();
+        format!("read {read} tokens; {back} tokens")
+    } else {
+        let back: usize = answered().map(|child| child.text.len()).sum();
+        format!("were sent {sent} bytes; {back} bytes")
+    };
+    if sent > 0 {
+        tell(1, &format!("Delegation: specialists {what} of answers reached the lead."));
     }
 }
 
 /// An agent in the object that `--json` prints. The names of the fields are a promise to scripts.
 fn json(outcome: &Outcome) -> Value {
-    let Outcome { role, end, text, turns, calls, usage: [read, written], seconds, .. } = outcome;
+    let Outcome { role, end, text, turns, cost, .. } = outcome;
+    let Cost { calls, usage: [read, written], seconds, .. } = cost;
     let answer = matches!(end, None | Some(End::TurnLimit(_))) && !text.is_empty();
     let answer = answer.then(|| clean(text).trim_end().to_owned());
     let error = end.as_ref().map(|end| clean(&end.to_string()));

@@ -46,7 +46,7 @@ type Failure = (Error, Option<f64>);
 impl Server {
     /// Checks what can be checked without a request. `base` ends where `/chat/completions` begins;
     /// `timeout` is in seconds, for one whole request.
-    pub fn new(base: &str, key: &str, timeout: u64) -> Result<Server> {
+    pub fn new(base: &str, key: &str, timeout: u64) -> Result<&'static Server> {
         let base = base.trim().trim_end_matches('/');
         let base = if base.is_empty() { DEFAULT_BASE } else { base };
         let key = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
@@ -75,7 +75,9 @@ impl Server {
         if key.is_some() {
             let _ = (url.set_username(""), url.set_password(None));
         }
-        Ok(Server { client, url, shown, key, timeout, refused: Mutex::default() })
+        // Kept to the end of the process: to take the client apart is to wait for its thread.
+        let server = Server { client, url, shown, key, timeout, refused: Mutex::default() };
+        Ok(Box::leak(server.into()))
     }
 
     /// Sends a request, again if that may help, and gives the body of a successful response. `say`

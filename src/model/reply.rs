@@ -51,7 +51,7 @@ pub fn parse(mut body: Value) -> Result<Reply> {
             text += &format!("\n({note})");
         }
     }
-    Ok(Reply { message: message.into(), text, calls, usage })
+    Ok(Reply { message: message.into(), text, calls, usage, sent: 0 })
 }
 
 /// The text of a message: a string, or a list of parts, some of which may be thinking.

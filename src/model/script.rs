@@ -1,6 +1,6 @@
 //! Recordings: every exchange of a run as a line of JSON, and a model that plays such lines back.
 
-use crate::cli::prelude::*;
+use crate::cli::{picture::PICTURE, prelude::*};
 
 /// A recording to play. Each agent gets its own answers in their order, since children may run at
 /// once. Playing never waits and needs no `request`.
@@ -47,20 +47,30 @@ pub fn start_recording(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Adds an exchange, in one write: a crash leaves whole lines. A full disk costs the recording, not
-/// the run.
-pub fn record(agent: usize, turn: u32, body: &str, answer: &Result<Value>) {
-    let Some(mut file) = RECORD.get() else { return };
-    // Nothing comes before the lead's first request.
-    drop((turn == 1 && agent == 0).then(|| file.set_len(0)));
+/// Asks, and adds the exchange to the recording in one write: a crash leaves whole lines. A full
+/// disk costs the recording, not the run.
+pub fn recorded(
+    agent: usize, turn: u32, body: &str, ask: impl FnOnce() -> Result<Value>,
+) -> Result<Value> {
+    let sent = Instant::now();
+    let answer = ask();
+    if RECORD.get().is_none() && PICTURE.get().is_none() {
+        return answer;
+    }
     let mut line =
         json!({ "agent": name(agent), "turn": turn, "request": from_str::<Value>(body).ok() });
-    match answer {
+    match &answer {
         Ok(reply) => line["reply"] = reply.clone(),
         Err(why) => line["error"] = format!("{why:#}").into(),
     }
-    let written = file.write_all(format!("{}\n", redact(&line.to_string())).as_bytes());
-    written.unwrap_or_else(|why| tell(0, &format!("warning: cannot record: {why}")));
+    if let Some(mut file) = RECORD.get() {
+        // Nothing comes before the lead's first request.
+        drop((turn == 1 && agent == 0).then(|| file.set_len(0)));
+        let written = file.write_all(format!("{}\n", redact(&line.to_string())).as_bytes());
+        written.unwrap_or_else(|why| tell(0, &format!("warning: cannot record: {why}")));
+    }
+    PICTURE.get().inspect(|picture| picture.add(line, sent, body.len()));
+    answer
 }
 
 /// An agent as a recording names it: `lead`, or the number of a child.

@@ -7,10 +7,10 @@ pub static PLAIN: LazyLock<Vec<Value>> =
     LazyLock::new(|| from_str(include_str!("../tools.json")).expect("it is a list"));
 
 /// The plain tools, or those of them that a preset allows.
-pub fn plain_tools(allowed: Option<&[String]>) -> Vec<Value> {
+pub fn plain_tools(allowed: Option<&[String]>) -> Vec<&'static Value> {
     let wanted =
         |tool: &&Value| allowed.is_none_or(|names| names.iter().any(|wanted| wanted == name(tool)));
-    PLAIN.iter().filter(wanted).cloned().collect()
+    PLAIN.iter().filter(wanted).collect()
 }
 
 /// What the lead has besides: `subagent`, whose description ends with the presets, and `todo`.
@@ -22,8 +22,8 @@ pub fn lead_tools(presets: &str) -> Vec<Value> {
 }
 
 /// Whether a call is of a tool that was offered; else an error that names those.
-pub fn offered(tools: &[Value], Call { name: wanted, .. }: &Call) -> Result<()> {
-    let names: Vec<&str> = tools.iter().map(name).collect();
+pub fn offered(tools: &[&Value], Call { name: wanted, .. }: &Call) -> Result<()> {
+    let names: Vec<&str> = tools.iter().map(|tool| name(tool)).collect();
     let note = if wanted == "subagent" { " (sub-agents cannot start sub-agents)" } else { "" };
     ensure!(
         names.contains(&&**wanted),
