@@ -22,8 +22,9 @@ pub struct Agent<'a> {
     pub outcome: Outcome,
 }
 
-/// Does what the calls of a reply ask for, and gives a result for each, in their order.
-pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<String> + 'a;
+/// Does what the calls of a reply ask for, and gives a message with the result of each, in their
+/// order.
+pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<Value> + 'a;
 
 impl Agent<'_> {
     /// Takes turns to the end, and gives what is left of the agent.
@@ -49,7 +50,7 @@ impl Agent<'_> {
                     // The model's own message goes first: each result answers a call in it, by id.
                     self.messages.push(message);
                     let results = act(self, &calls);
-                    self.messages.extend(calls.iter().zip(&results).map(tool_message));
+                    self.messages.extend(results);
                 }
             }
         }
@@ -70,9 +71,9 @@ impl Agent<'_> {
         Ok(reply)
     }
 
-    /// The text that answers a call. An error is a text too: the model can act on it, the person
-    /// need not. A tool that was not offered is refused.
-    pub fn result(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> String {
+    /// The message that answers a call with the text that `work` gives. An error is a text too: the
+    /// model can act on it, the person need not. A tool that was not offered is refused.
+    pub fn result(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> Value {
         console::calling(self, call);
         let result = tools::schema::offered(self.tools, call).and_then(|()| work());
         let text = result.unwrap_or_else(|error| {
@@ -81,12 +82,8 @@ impl Agent<'_> {
         });
         let text = cut(&clean(&text), LIMIT, 0);
         console::answered(self, call, &text);
-        text
+        json!({ "role": "tool", "tool_call_id": call.id, "content": text })
     }
-}
-
-fn tool_message((Call { id, .. }, result): (&Call, &String)) -> Value {
-    json!({ "role": "tool", "tool_call_id": id, "content": result })
 }
 
 /// What is left of an agent when its loop has ended.

@@ -33,7 +33,7 @@ pub struct Reply {
     /// Tokens that the server says it read and wrote; 0 if it does not.
     pub usage: [u64; 2],
     /// Bytes of the request that it answers.
-    pub sent: usize,
+    pub sent: u64,
 }
 
 /// A tool call as the model wrote it. Whether there is such a tool, and the arguments fit, `tools`
@@ -55,7 +55,7 @@ impl Model {
             Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),
         })?;
-        Ok(Reply { sent: body.len(), ..reply::parse(answer)? })
+        Ok(Reply { sent: body.len() as u64, ..reply::parse(answer)? })
     }
 }
 

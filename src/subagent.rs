@@ -1,10 +1,9 @@
 //! The idea: a role and a task become a fresh loop, and only its last text comes back.
 
 use crate::cli::prelude::*;
-use crate::tools::schema;
+use crate::tools::{plan, schema};
 
 mod place;
-mod plan;
 mod side_by_side;
 
 /// What all agents of a run have in common.
@@ -93,6 +92,8 @@ fn text_for_lead(Outcome { end, text, turns, .. }: &Outcome) -> Result<String> {
     match end {
         None | Some(End::Silent) => Ok(text.to_owned()),
         Some(End::TurnLimit(_)) => Ok(format!("{AT_LIMIT}\n(incomplete, {turns} turns) {text}")),
-        Some(why) => bail!("subagent failed, turn {turns}: {why}\nIt said: {text}"),
+        Some(why @ (End::Failed(_) | End::Interrupted)) => {
+            bail!("subagent failed, turn {turns}: {why}\nIt said: {text}")
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::cli::prelude::*;
 pub mod clip;
 pub mod files;
 pub mod paths;
+pub mod plan;
 pub mod sandbox;
 pub mod schema;
 pub mod search;

@@ -5,7 +5,9 @@ mod common;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use common::{Run, Scenario, assert_holds, calls, delegates, raw, root, text};
+use common::{
+    Run, Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, root, text,
+};
 use serde_json::{Value, json};
 
 /// D01
@@ -195,19 +197,20 @@ fn verbose_and_recordings_show_what_was_sent() {
         .args(&["-v", "--record", "run.jsonl", "do the task"])
         .run();
     run.answered("all done").asked(3);
+    let (all, plain) = (lead_tools().len(), plain_tools().len());
     assert_holds(
         &run.stderr,
         &[
-            "lead 1/20 asks test-model: 2 messages, 8 tools, ",
-            "tester#1 1/20 asks test-model: 2 messages, 6 tools, ",
-            "lead 2/20 asks test-model: 4 messages, 8 tools, ",
+            &format!("lead 1/20 asks test-model: 2 messages, {all} tools, "),
+            &format!("tester#1 1/20 asks test-model: 2 messages, {plain} tools, "),
+            &format!("lead 2/20 asks test-model: 4 messages, {all} tools, "),
             " bytes",
             "| You are a tester.",
             "| just the part",
         ],
     );
     let bytes = run.request(2).to_string().len();
-    assert_holds(&run.stderr, &[&format!("6 tools, {bytes} bytes")]);
+    assert_holds(&run.stderr, &[&format!("{plain} tools, {bytes} bytes")]);
 
     let recording = run.read("run.jsonl");
     let lines: Vec<Value> =
@@ -514,4 +517,60 @@ fn the_demo_builds_a_working_todo_app_without_key_or_network() {
     let again = demo(Scenario::new([]).file("todo-app/mine", "x"));
     assert_eq!((again.code, again.read("todo-app/mine").as_str()), (2, "x"));
     assert_holds(&again.stderr, &["todo-app"]);
+}
+
+/// The short form of an option is the long one.
+#[test]
+fn short_options_are_the_long_ones() {
+    for (short, long) in [("-h", "--help"), ("-V", "--version")] {
+        let [short, long] = [short, long].map(|option| Scenario::new([]).args(&[option]).run());
+        assert_eq!((short.code, long.code), (0, 0));
+        // `-h` is shorter, but the same.
+        let first = |run: &Run| run.stdout.lines().next().unwrap().trim_end_matches('.').to_owned();
+        assert_eq!(first(&short), first(&long));
+    }
+    for (short, long, value) in [
+        ("-m", "--model", "other-model"),
+        ("-n", "--max-turns", "12"),
+        ("-j", "--jobs", "2"),
+        ("-C", "--workdir", "sub"),
+    ] {
+        for option in [short, long] {
+            let step = calls("a", "bash", json!({ "command": "pwd" }));
+            let run = Scenario::new([step, text("done")])
+                .folder("sub")
+                .args(&[option, value, "do it"])
+                .run();
+            run.answered("done");
+            match long {
+                "--model" => assert_eq!(run.request(1)["model"], value),
+                "--max-turns" => assert_holds(&run.stderr, &["lead 1/12 bash"]),
+                "--workdir" => assert!(run.tool("a").trim().ends_with("/sub"), "{option}"),
+                _ => assert_holds(&run.stderr, &["lead 1/20 bash"]),
+            }
+        }
+    }
+    let shown = |option: &str| {
+        let run = Scenario::new([text("done")]).args(&[option, "do it"]).run();
+        run.answered("done");
+        (run.stderr.contains("asks test-model"), run.stderr.contains("lead: 1 turns"))
+    };
+    assert_eq!([shown("-v"), shown("--verbose")], [(true, true); 2]);
+    assert_eq!([shown("-q"), shown("--quiet")], [(false, false); 2]);
+}
+
+#[test]
+fn memory_and_walls_are_where_the_options_say() {
+    let outside = tempfile::TempDir::new_in(root().join("target")).unwrap();
+    let file = outside.path().join("file");
+    for (options, inside) in [(&[][..], false), (&["--no-sandbox"], true)] {
+        let write =
+            calls("w", "bash", json!({ "command": format!("echo x > {}", file.display()) }));
+        let args = [options, &["--memory", "notes/mine.md", "do it"]].concat();
+        let run = Scenario::new([write, text("done")]).args(&args).run();
+        run.answered("done");
+        assert_eq!(file.exists(), inside, "{}", run.tool("w"));
+        assert_holds(&run.read("notes/mine.md"), &["**Task:** do it\n**Result:** done\n"]);
+        assert_eq!(run.memory(), "");
+    }
 }

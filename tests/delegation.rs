@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scenario, assert_holds, calls, delegates, raw, reply, text};
+use common::{Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, reply, text};
 use serde_json::{Value, json};
 
 const ROLE: &str = "description = \"finds bugs in diffs\"\nprompt = \"Look closely.\"\n";
@@ -49,11 +49,9 @@ fn a_child_cannot_delegate() {
         Scenario::new([delegates("tester", "t"), nested, text("child done"), text("all done")])
             .run();
     run.answered("all done").asked(4);
-    assert_eq!(
-        run.offered(1),
-        ["read", "write", "edit", "glob", "grep", "bash", "subagent", "todo"]
-    );
-    assert_eq!(run.offered(2), ["read", "write", "edit", "glob", "grep", "bash"]);
+    assert_eq!(run.offered(1), lead_tools());
+    assert_eq!(run.offered(2), plain_tools());
+    assert!(!plain_tools().contains(&"subagent"));
     assert!((1..=4).all(|number| !run.system(number).contains("nested")));
     assert_holds(
         &run.tool("c1"),
@@ -140,7 +138,7 @@ fn a_server_that_wants_tools_in_the_last_turn_gets_them() {
     let run = Scenario::new(replies).args(&["-n10", "do the task"]).run();
     assert_eq!(run.code, 3, "{}", run.stderr);
     run.asked(11);
-    assert!(run.offered(10).is_empty() && run.offered(11).len() == 8);
+    assert!(run.offered(10).is_empty() && run.offered(11) == lead_tools());
     let run = Scenario::new([vec![step; 9], vec![no]].concat()).args(&["-n10", "x"]).run();
     assert_eq!(run.code, 1);
     assert_holds(&run.stderr, &["tools are missing"]);
@@ -243,7 +241,8 @@ fn the_lead_sees_which_presets_there_are_and_what_for() {
     let run = Scenario::new([text("all done")]).file("roles/reviewer.toml", ROLE).run();
     run.answered("all done").asked(1);
     let tools = run.request(1)["tools"].as_array().unwrap();
-    let subagent = tools[6]["function"]["description"].as_str().unwrap();
+    let subagent = tools.iter().find(|tool| tool["function"]["name"] == "subagent").unwrap();
+    let subagent = subagent["function"]["description"].as_str().unwrap();
     assert_holds(subagent, &["reviewer: finds bugs in diffs", "backend: ", "tester: "]);
     assert_eq!(subagent.matches("reviewer: ").count(), 1, "the shipped one is overridden");
 }
@@ -650,11 +649,6 @@ fn verbose_says_what_a_child_sees() {
     let run = Scenario::new([delegates("tester", "only this"), text("c"), text("all done")])
         .args(&["-v", "do the task"])
         .run();
-    assert_holds(
-        &run.stderr,
-        &[
-            "tools: read, write, edit, glob, grep, bash\n",
-            "tools: read, write, edit, glob, grep, bash, subagent, todo\n",
-        ],
-    );
+    let [child, lead] = [plain_tools().join(", "), lead_tools().join(", ")];
+    assert_holds(&run.stderr, &[&format!("tools: {child}\n"), &format!("tools: {lead}\n")]);
 }

@@ -6,7 +6,7 @@ use crate::cli::prelude::*;
 #[derive(Clone, Default)]
 pub struct Cost {
     /// Bytes of its requests.
-    pub sent: usize,
+    pub sent: u64,
     /// Tool calls in the replies.
     pub calls: usize,
     /// Tokens that the server says it read and wrote; 0 if it does not.

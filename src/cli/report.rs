@@ -75,18 +75,14 @@ fn ledger(agents: &BTreeMap<usize, Outcome>) {
         tell(1, &format!("{name}: {turns} turns, {calls} tool calls, {tokens}, {seconds:.1} s"));
     }
     let children = || agents.range(1..).map(|(_, child)| child);
-    let answered = || children().filter(|child| child.end.is_none());
-    let read: u64 = children().map(|child| child.cost.usage[0]).sum();
-    let sent: usize = children().map(|child| child.cost.sent).sum();
-    let what = if read > 0 {
-        let back: u64 = answered().map(|child| child.cost.last).sum();
-        format!("read {read} tokens; {back} tokens")
-    } else {
-        let back: usize = answered().map(|child| child.text.len()).sum();
-        format!("were sent {sent} bytes; {back} bytes")
-    };
-    if sent > 0 {
-        tell(1, &format!("Delegation: specialists {what} of answers reached the lead."));
+    let known = children().any(|child| child.cost.usage[0] > 0);
+    let read = |child: &Outcome| if known { child.cost.usage[0] } else { child.cost.sent };
+    let back = |child: &Outcome| if known { child.cost.last } else { child.text.len() as u64 };
+    let (read, unit) = (children().map(read).sum::<u64>(), if known { "tokens" } else { "bytes" });
+    let back: u64 = children().filter(|child| child.end.is_none()).map(back).sum();
+    if read > 0 {
+        let what = format!("specialists read {read} {unit}, the lead {back} {unit} of answers");
+        tell(1, &format!("Delegation: {what}."));
     }
 }
 
@@ -94,8 +90,11 @@ fn ledger(agents: &BTreeMap<usize, Outcome>) {
 fn json(outcome: &Outcome) -> Value {
     let Outcome { role, end, text, turns, cost, .. } = outcome;
     let Cost { calls, usage: [read, written], seconds, .. } = cost;
-    let answer = matches!(end, None | Some(End::TurnLimit(_))) && !text.is_empty();
-    let answer = answer.then(|| clean(text).trim_end().to_owned());
+    let answer = match end {
+        None | Some(End::TurnLimit(_)) => Some(clean(text).trim_end().to_owned()),
+        Some(End::Silent | End::Failed(_) | End::Interrupted) => None,
+    };
+    let answer = answer.filter(|text| !text.is_empty());
     let error = end.as_ref().map(|end| clean(&end.to_string()));
     let tokens = || json!({ "prompt_tokens": read, "completion_tokens": written });
     json!({ "role": role, "answer": answer, "finished": end.is_none(), "turns": turns,

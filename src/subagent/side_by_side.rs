@@ -6,16 +6,14 @@ impl super::Team<'_> {
     /// A result for each call, in their order. A plain call waits for those before it and holds
     /// those after it. `work` is told which number a child gets: they count in call order.
     pub(super) fn side_by_side(
-        &self, calls: &[Call], work: impl Fn(&Call, usize) -> String + Sync,
-    ) -> Vec<String> {
+        &self, calls: &[Call], work: impl Fn(&Call, usize) -> Value + Sync,
+    ) -> Vec<Value> {
         let child = |call: &Call| call.name == "subagent";
         let batches = calls.chunk_by(|left, right| child(left) && child(right));
         batches.flat_map(|batch| self.batch(batch, &work)).collect()
     }
 
-    fn batch(
-        &self, batch: &[Call], work: &(impl Fn(&Call, usize) -> String + Sync),
-    ) -> Vec<String> {
+    fn batch(&self, batch: &[Call], work: &(impl Fn(&Call, usize) -> Value + Sync)) -> Vec<Value> {
         let children = batch.iter().filter(|call| call.name == "subagent").count();
         let numbers = self.children.fetch_add(children, Relaxed) + 1..;
         if let [call] = batch {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use agent_subagent::tools::schema;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -403,6 +404,18 @@ fn answer(
         }
         stream.write_all((head + &reply.body).as_bytes()).ok()?;
     }
+}
+
+/// The names of the plain tools, in the order in which they are offered.
+pub fn plain_tools() -> Vec<&'static str> {
+    schema::plain_tools(None).into_iter().map(schema::name).collect()
+}
+
+/// Those of the lead: all of these, and its own.
+pub fn lead_tools() -> Vec<String> {
+    let own = schema::lead_tools("");
+    let own = own.iter().map(schema::name);
+    plain_tools().into_iter().chain(own).map(str::to_owned).collect()
 }
 
 /// The root of the project.
