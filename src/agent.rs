@@ -22,7 +22,7 @@ pub struct Agent<'a> {
     pub outcome: Outcome,
 }
 
-/// Does what the calls of a reply ask for, and gives a message with the result of each, in their
+/// What the loop is given to run calls with: does what those of a reply ask for, and gives a message with the result of each, in their
 /// order.
 pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<Value> + 'a;
 
@@ -39,12 +39,14 @@ impl Agent<'_> {
     fn take_turns(&mut self, act: &Act) -> Result<(), End> {
         let mut silent = false;
         for _ in 1..self.max_turns {
-            // A request that fails for good is the end: `?` makes its error an `End::Failed`.
+            // A request that fails for good is the end: `?` makes its error an `End::Failed`, by way
+            // of `From` in agent/outcome.rs.
             let Reply { message, text, calls, .. } = self.ask(self.tools)?;
             match (calls.is_empty(), text.is_empty()) {
                 (true, false) => return Ok(()),
+                // A child that has said something before has made its report.
                 (true, true) if silent || self.outcome.has_report() => return Err(End::Silent),
-                // An accident, perhaps: the same question goes out once more.
+                // An accident, perhaps: the same question goes out again, once in a run.
                 (true, true) => silent = true,
                 (false, _) => {
                     // The model's own message goes first: each result answers a call in it, by id.
@@ -54,7 +56,8 @@ impl Agent<'_> {
                 }
             }
         }
-        // One turn is left: what is done, and what is not? It offers no tools.
+        // One turn is left, without tools: what is done, and what is not? `ask` keeps the text; calls
+        // in the reply are not run.
         self.last_turn()?;
         Err(End::TurnLimit(self.max_turns))
     }
@@ -67,12 +70,14 @@ impl Agent<'_> {
         let (number, turn) = (self.outcome.number, self.outcome.turns);
         let trouble = |what: &str| say(self, what);
         let reply = console::waiting(self, || self.model.ask(number, turn, &body, &trouble))?;
+        // Its text takes the place of the last one, unless it is empty.
         self.outcome.add(&reply);
         Ok(reply)
     }
 
-    /// The message that answers a call with the text that `work` gives. An error is a text too: the
-    /// model can act on it, the person need not. A tool that was not offered is refused.
+    /// The message that answers a call with the text that `work` gives. An error is a text too: it
+    /// is for the model to act on, and the person only sees that there was one. A tool that was not
+    /// offered is refused.
     pub fn result(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> Value {
         console::calling(self, call);
         let result = tools::schema::offered(self.tools, call).and_then(|()| work());
@@ -103,7 +108,8 @@ pub struct Outcome {
     pub cost: Cost,
 }
 
-/// Why a loop ended without an answer.
+/// Why a loop ended without an answer. The report keeps copies of it: hence the `Arc`, which can be
+/// shared.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum End {
     #[error("turn limit: all {0} turns are used, and the work is incomplete")]
@@ -112,6 +118,7 @@ pub enum End {
     Silent,
     #[error("{0:#}")]
     Failed(Arc<Error>),
+    /// Only in the report: the loop itself does not get so far.
     #[error("interrupted")]
     Interrupted,
 }

@@ -11,6 +11,7 @@ fn main() {
     let error = run(&args).err();
     // What commands left in the background ends with the run.
     drop(shell::sweep());
+    // The answer too: `report::keep` was told of each agent on the way.
     exit(report::print(args.json, error));
 }
 
@@ -30,16 +31,18 @@ fn run(args: &Args) -> Result<()> {
     }
     let script = args.script()?;
     let task = args.task(script.as_ref())?;
+    // The recording and the picture, if there are to be any; what comes back is the memory's file.
     let memory = args.open_files()?;
 
-    // Files of ours that lie elsewhere are open by now, and no thread has started yet.
+    // Files of ours that lie elsewhere are open by now. The walls hold for this thread and those that
+    // it starts: there are no others yet.
     sandbox::raise(args.no_sandbox, &args.allow_write)?;
     report::at_interrupt(args.json)?;
     let model = match script {
         Some(script) => Model::Script(script),
         None => Model::Server(Server::new(&args.base_url, &key, args.timeout)?),
     };
-    let team = Team { args, model, roles, children: <_>::default() };
+    let team = Team { args, model, roles, children: AtomicUsize::new(0) };
     let lead = match &args.role {
         Some(role) => team.specialist(0, role, &task),
         None => team.lead(&task, &memory.as_ref().map_or(String::new(), memory::recall)),

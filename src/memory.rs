@@ -13,6 +13,7 @@ pub fn recall(mut file: &File) -> String {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_or_else(warn, drop);
     let text = String::from_utf8_lossy(&bytes);
+    // Where entries begin; of these the first one from which the rest fits.
     let mut starts = iter::once(0).chain(text.match_indices("\n## ").map(|(at, _)| at + 1));
     let newest = starts.find(|start| text.len() - start <= RECALLED).unwrap_or(text.len());
     let note = if newest == 0 { "" } else { " (older entries are left out)" };

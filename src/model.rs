@@ -41,7 +41,7 @@ pub struct Reply {
 pub struct Call {
     pub id: String,
     pub name: String,
-    /// A JSON object, or why there is none.
+    /// A JSON object; or why there is none, which is what the call is then answered with.
     pub arguments: Result<Value, String>,
 }
 
@@ -51,7 +51,8 @@ impl Model {
     pub fn ask(&self, agent: usize, turn: u32, body: &Body, say: &dyn Fn(&str)) -> Result<Reply> {
         let body = serde_json::to_string(body)?;
         let body = redact(&body);
-        let answer = script::recorded(agent, turn, &body, || match self {
+        // Whoever answers, the exchange goes into the recording, if there is to be one.
+        let answer = script::record(agent, turn, &body, || match self {
             Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),
         })?;

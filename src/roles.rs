@@ -20,7 +20,7 @@ pub struct Role {
     pub model: Option<String>,
     /// A turn limit of its own, 10 to 30.
     pub max_turns: Option<u32>,
-    /// The only tools it has; all six where the file does not say.
+    /// The only tools it has; all plain ones where the file does not say.
     pub tools: Option<Vec<String>>,
 }
 

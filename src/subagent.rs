@@ -11,7 +11,7 @@ pub struct Team<'a> {
     pub args: &'a Args,
     pub model: Model,
     pub roles: Roles,
-    /// How many children there have been.
+    /// How many children there have been; `side_by_side` counts them.
     pub children: AtomicUsize,
 }
 
@@ -32,11 +32,12 @@ impl Team<'_> {
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::describe());
         let files = Files::default();
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
-            // Neighbouring `subagent` calls run at once, `--jobs` at most; any other call waits for
-            // them. Children are numbered in call order.
+            // Neighbouring `subagent` calls run at once, `--jobs` at most. Any other call waits for
+            // those before it, and those after it wait for its end. Each `subagent` call gets a
+            // number, in call order, a refused one too; to the others it means nothing.
             self.side_by_side(calls, |call, number| {
                 lead.result(call, || match &*call.name {
-                    "subagent" | "todo" => self.lead_tool(schema::parse(call)?, number),
+                    "subagent" | "todo" => self.lead_tool(schema::parse::<LeadTool>(call)?, number),
                     _ => tools::run(call, &files),
                 })
             })
@@ -59,6 +60,7 @@ impl Team<'_> {
     pub fn specialist(&self, number: usize, role: &str, task: &str) -> Outcome {
         let preset = self.roles.find(role);
         let tools = schema::plain_tools(preset.tools.as_deref());
+        // Who it is, how a specialist works, and where and when it is.
         let who = format!("You are a {}.\n\n{}", preset.name, preset.prompt);
         let system = format!("{who}\n\n{}\n{}", include_str!("child.md"), place::describe());
         let mut child = self.agent(role, &tools, [&system, task]);

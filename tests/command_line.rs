@@ -561,13 +561,13 @@ fn short_options_are_the_long_ones() {
 
 #[test]
 fn memory_and_walls_are_where_the_options_say() {
-    let outside = tempfile::TempDir::new_in(root().join("target")).unwrap();
+    let outside = tempfile::TempDir::new().unwrap();
     let file = outside.path().join("file");
     for (options, inside) in [(&[][..], false), (&["--no-sandbox"], true)] {
         let write =
             calls("w", "bash", json!({ "command": format!("echo x > {}", file.display()) }));
         let args = [options, &["--memory", "notes/mine.md", "do it"]].concat();
-        let run = Scenario::new([write, text("done")]).args(&args).run();
+        let run = Scenario::new([write, text("done")]).own_temporary_folder().args(&args).run();
         run.answered("done");
         assert_eq!(file.exists(), inside, "{}", run.tool("w"));
         assert_holds(&run.read("notes/mine.md"), &["**Task:** do it\n**Result:** done\n"]);

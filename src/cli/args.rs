@@ -31,7 +31,7 @@ pub struct Args {
     /// Seconds that one request may take
     #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(1..), help_heading = "Model")]
     pub timeout: u64,
-    /// Watch a scripted team build todo-app/: the model's words are scripted, all the rest is real
+    /// Watch a scripted team build todo-app/: only the model's words are scripted; -v adds a guided tour
     #[arg(long, conflicts_with_all = ["task", "replay"], help_heading = "Recordings")]
     pub demo: bool,
     /// Write every exchange with the model into a file, as lines of JSON

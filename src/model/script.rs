@@ -49,7 +49,7 @@ pub fn start_recording(path: &Path) -> Result<()> {
 
 /// Asks, and adds the exchange to the recording in one write: a crash leaves whole lines. A full
 /// disk costs the recording, not the run.
-pub fn recorded(
+pub fn record(
     agent: usize, turn: u32, body: &str, ask: impl FnOnce() -> Result<Value>,
 ) -> Result<Value> {
     let sent = Instant::now();
