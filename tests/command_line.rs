@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::io::Read;
 use std::process::{Command, Stdio};
 
 use common::{
@@ -573,4 +574,37 @@ fn memory_and_walls_are_where_the_options_say() {
         assert_holds(&run.read("notes/mine.md"), &["**Task:** do it\n**Result:** done\n"]);
         assert_eq!(run.memory(), "");
     }
+}
+
+/// A second one of these would be emptied by the first.
+#[test]
+fn files_of_the_run_are_not_the_same_file() {
+    let old = json!({ "agent": "lead", "turn": 1, "reply": {} }).to_string() + "\n";
+    for args in [
+        &["--picture", "a", "--record", "./a", "x"][..],
+        &["--picture", "a", "--memory", "a", "x"],
+        &["--replay", "a", "--record", "a", "x"],
+        &["--replay", "a", "--picture", "a", "x"],
+    ] {
+        let run = Scenario::new([]).file("a", &old).args(args).run();
+        assert_eq!((run.code, run.read("a")), (2, old.clone()), "{}", run.stderr);
+        assert_holds(&run.stderr, &["need a file each"]);
+    }
+}
+
+/// The reader of stdout is slow, and somebody presses Ctrl-C meanwhile.
+#[test]
+fn an_interrupt_while_the_end_is_told_tells_no_second_one() {
+    let scenario = Scenario::new([text(&"long ".repeat(60_000))]).args(&["--json", "do it"]);
+    let (mut command, _) = scenario.command();
+    let mut child = command.spawn().unwrap();
+    let (mut first, mut rest) = ([0], String::new());
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    let interrupt = || Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt().unwrap().success());
+    stdout.read_to_string(&mut rest).unwrap();
+    let object: Value = serde_json::from_str(&format!("{}{rest}", char::from(first[0]))).unwrap();
+    assert_eq!(object["finished"], true);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, reply, text};
+use common::{
+    Reply, Run, Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, reply, text,
+};
 use serde_json::{Value, json};
 
 const ROLE: &str = "description = \"finds bugs in diffs\"\nprompt = \"Look closely.\"\n";
@@ -651,4 +653,55 @@ fn verbose_says_what_a_child_sees() {
         .run();
     let [child, lead] = [plain_tools().join(", "), lead_tools().join(", ")];
     assert_holds(&run.stderr, &[&format!("tools: {child}\n"), &format!("tools: {lead}\n")]);
+}
+
+/// The last line of the ledger: what the specialists read, and what of it the lead had to.
+#[test]
+fn delegation_counts_what_really_went_back() {
+    let line = |run: &Run| {
+        run.stderr.lines().find(|line| line.starts_with("Delegation")).map(str::to_owned)
+    };
+    let without =
+        |reply: Reply| Reply { body: reply.body.replace("\"usage\"", "\"unused\""), ..reply };
+    // A text that was cut on its way counts as far as it came.
+    let long = Scenario::new([
+        delegates("tester", "t"),
+        without(text(&"x".repeat(200_000))),
+        text("done"),
+    ])
+    .run();
+    let sent = long.request(2).to_string().len();
+    assert_eq!(
+        line(&long).unwrap(),
+        format!("Delegation: specialists read {sent} bytes, the lead 30000 bytes of answers.")
+    );
+    // Tokens only where all are known.
+    let calls = [("a", "first one"), ("b", "second one")].map(|(id, role)| {
+        (id, "subagent", json!({ "role": role, "task": "t" }).to_string().into())
+    });
+    let mixed = Scenario::new([])
+        .answers("lead of a small team", [reply(Value::Null, &calls), text("done")])
+        .answers("first one", [text("one")])
+        .answers("second one", [without(text("two"))])
+        .run();
+    assert!(
+        line(&mixed).unwrap().ends_with(" bytes, the lead 6 bytes of answers."),
+        "{}",
+        mixed.stderr
+    );
+    // One that fell silent or failed has its last text sent back all the same.
+    let step = || {
+        reply(json!("so far"), &[("s", "bash", json!({ "command": "true" }).to_string().into())])
+    };
+    for end in [text(""), raw(401, "{}")] {
+        let run = Scenario::new([])
+            .answers("lead of a small team", [delegates("tester", "t"), text("done")])
+            .answers("You are a tester", [without(step()), without(end)])
+            .run();
+        assert!(
+            line(&run).unwrap().ends_with(" bytes, the lead 6 bytes of answers."),
+            "{}",
+            run.stderr
+        );
+    }
 }

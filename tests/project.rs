@@ -26,7 +26,7 @@ fn the_lesson_and_the_whole_stay_small() {
     }
     println!("lesson {lesson}, all of src {all}");
     assert!(lesson <= 320, "the lesson has {lesson} lines of code, at most 320 are allowed");
-    assert!(all <= 1760, "src has {all} lines of code, at most 1760 are allowed");
+    assert!(all <= 1780, "src has {all} lines of code, at most 1780 are allowed");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::process::Command;
+
 use common::{
-    Scenario, assert_holds, call, calls, delegates, lead_tools, message_reply, plain_tools, raw,
-    reply, text,
+    Run, Scenario, assert_holds, call, calls, delegates, lead_tools, message_reply, plain_tools,
+    raw, reply, text,
 };
 use serde_json::{Value, json};
 
@@ -625,4 +627,38 @@ fn a_key_that_cannot_be_sent_stops_the_start() {
         assert_eq!(run.code, 2, "{}", run.stderr);
         assert!(!run.stderr.contains("hush"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn half_a_character_does_not_cost_the_reply() {
+    let half = r#"{"choices":[{"message":{"role":"assistant","content":"a \ud83d b \\ud83d c"}}]}"#;
+    Scenario::new([raw(200, half)]).run().answered(r"a  b \ud83d c").asked(1);
+    let whole = r#"{"choices":[{"message":{"role":"assistant","content":"\ud83d\ude00"}}]}"#;
+    Scenario::new([raw(200, whole)]).run().answered("😀");
+}
+
+/// Whoever starts the program may ignore the end of children, or hold signals back.
+#[test]
+fn commands_end_and_can_be_ended_whatever_the_program_inherits() {
+    let status = "grep -E '^Sig(Blk|Ign)' /proc/$$/status";
+    let scenario = Scenario::new([
+        calls("a", "bash", json!({ "command": "echo hi; exit 3", "timeout": 5 })),
+        calls("b", "bash", json!({ "command": status, "timeout": 5 })),
+        text("done"),
+    ]);
+    let (program, seen) = scenario.command();
+    let mut shell = Command::new("env");
+    shell.args(["--ignore-signal=CHLD", "--block-signal=TERM"]);
+    shell.arg(program.get_program()).args(program.get_args());
+    shell.current_dir(scenario.dir.path());
+    for (key, value) in program.get_envs() {
+        match value {
+            Some(value) => shell.env(key, value),
+            None => shell.env_remove(key),
+        };
+    }
+    let run = Run::new(scenario.dir, &shell.output().unwrap(), seen.lock().unwrap().clone());
+    run.answered("done").asked(3);
+    assert_eq!(run.tool("a"), "Error: exit code 3\nhi\n");
+    assert_holds(&run.tool("b"), &["SigBlk:\t0000000000000000\n"]);
 }

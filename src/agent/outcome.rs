@@ -11,7 +11,7 @@ pub struct Cost {
     pub calls: usize,
     /// Tokens that the server says it read and wrote; 0 if it does not.
     pub usage: [u64; 2],
-    /// Tokens of the last reply.
+    /// Tokens of the reply with its last text.
     pub last: u64,
     /// When it began, and how long it took in the end.
     pub start: Option<Instant>,
@@ -42,10 +42,10 @@ impl Outcome {
     pub fn add(&mut self, reply: &Reply) {
         let cost = &mut self.cost;
         cost.usage = [0, 1].map(|kind| cost.usage[kind].saturating_add(reply.usage[kind]));
-        cost.last = reply.usage[1];
         cost.calls += reply.calls.len();
         cost.sent += reply.sent;
         if !reply.text.is_empty() {
+            cost.last = reply.usage[1];
             self.text.clone_from(&reply.text);
         }
         report::keep(self.so_far());

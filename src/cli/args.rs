@@ -91,6 +91,10 @@ impl Args {
     /// Opens the files that the run itself will write: recording and picture, and what it gives,
     /// the lead's memory, unless it does without. Trouble with that one is a warning.
     pub fn open_files(&self) -> Result<Option<File>> {
+        let files = [&self.record, &self.picture, &self.replay].into_iter().flatten();
+        let files = files.chain([&self.memory]).map(absolute).collect::<Result<Vec<_>, _>>()?;
+        let different = files.iter().collect::<HashSet<_>>().len() == files.len();
+        ensure!(different, "--memory, --record, --replay and --picture need a file each");
         self.record.as_deref().map_or(Ok(()), start_recording)?;
         self.picture.as_deref().map_or(Ok(()), picture::start)?;
         let without = self.demo || self.no_memory || self.role.is_some();
@@ -101,7 +105,7 @@ impl Args {
     /// The recording to play, if any: the one that ships in the binary, or a file.
     pub fn script(&self) -> Result<Option<Script>> {
         if self.demo {
-            ensure!(!Path::new("todo-app").exists(), "todo-app is here: remove it, or use -C");
+            fs::create_dir("todo-app").context("remove todo-app, or work elsewhere with -C")?;
             tell(1, include_str!("demo.txt"));
             console::TOUR.store(0, Relaxed);
             return Script::parse(include_str!("demo.jsonl")).map(Some);

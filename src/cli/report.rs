@@ -1,8 +1,10 @@
 //! How the run went: the ledger and errors on stderr, on stdout the answer, or all of it as JSON.
 
-use std::{io::ErrorKind::BrokenPipe, io::stdout, process::exit};
+use std::{io::ErrorKind::BrokenPipe, io::stdout, process::exit, sync::atomic::AtomicBool};
 
 use colored::Colorize;
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::agent::Cost;
 use crate::cli::{console::block, console::name, picture::PICTURE, prelude::*};
@@ -15,25 +17,37 @@ pub fn keep(outcome: Outcome) {
     RUN.lock().unwrap_or_else(PoisonError::into_inner).insert(outcome.number, outcome);
 }
 
+/// Whether the end is being told already.
+static TOLD: AtomicBool = AtomicBool::new(false);
+/// For the end to be told, when there is an interrupt while it is.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// From here on Ctrl-C, SIGTERM and SIGHUP end the run, with what there is.
 pub fn at_interrupt(as_json: bool) -> Result<()> {
-    let end = move || {
-        // Held until the exit, so that no command starts any more.
-        let _held = tools::shell::sweep();
-        exit(print(as_json, Some(End::Interrupted.into())));
-    };
-    Ok(ctrlc::set_handler(end)?)
+    // Whoever starts this program may have it ignore the end of children, and could not wait for any.
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])?;
+    thread::Builder::new().spawn(move || {
+        if signals.forever().any(|signal| signal != SIGCHLD) {
+            // Held until the exit, so that no command starts any more.
+            let _held = tools::shell::sweep();
+            exit(print(as_json, Some(End::Interrupted.into())));
+        }
+    })?;
+    Ok(())
 }
 
 /// Says how the run ended, and gives the exit code. An error is one from before the first request,
 /// or an interrupt.
 pub fn print(as_json: bool, error: Option<Error>) -> i32 {
+    if TOLD.swap(true, Relaxed) {
+        thread::sleep(PATIENCE);
+        return 130;
+    }
     let mut agents = RUN.lock().unwrap_or_else(PoisonError::into_inner);
     for agent in agents.values_mut().filter(|agent| matches!(agent.end, Some(End::Interrupted))) {
         agent.cost.stop();
     }
     ledger(&agents);
-    PICTURE.get().inspect(|picture| picture.write());
     let refused = error.is_some();
     let mut lead = agents.remove(&0).unwrap_or_default();
     lead.end = error.map(End::from).or(lead.end);
@@ -54,6 +68,7 @@ pub fn print(as_json: bool, error: Option<Error>) -> i32 {
         tell(0, &format!("error: cannot print the answer: {why}"));
         return 1;
     }
+    PICTURE.get().inspect(|picture| picture.write());
     match lead.end {
         None => 0,
         Some(End::TurnLimit(_)) => 3,
@@ -74,13 +89,17 @@ fn ledger(agents: &BTreeMap<usize, Outcome>) {
         let (name, turns) = (name(agent), agent.turns);
         tell(1, &format!("{name}: {turns} turns, {calls} tool calls, {tokens}, {seconds:.1} s"));
     }
-    let children = || agents.range(1..).map(|(_, child)| child);
-    let known = children().any(|child| child.cost.usage[0] > 0);
-    let read = |child: &Outcome| if known { child.cost.usage[0] } else { child.cost.sent };
-    let back = |child: &Outcome| if known { child.cost.last } else { child.text.len() as u64 };
-    let (read, unit) = (children().map(read).sum::<u64>(), if known { "tokens" } else { "bytes" });
-    let back: u64 = children().filter(|child| child.end.is_none()).map(back).sum();
+    // A child that was interrupted brought nothing; of the others the last text went back.
+    let back = |child: &&Outcome| child.turns > 0 && !matches!(child.end, Some(End::Interrupted));
+    let children: Vec<&Outcome> = agents.range(1..).map(|(_, child)| child).filter(back).collect();
+    let tokens = children.iter().all(|child| child.cost.usage[0] > 0);
+    let read = |child: &&Outcome| if tokens { child.cost.usage[0] } else { child.cost.sent };
+    let back = |text: &str| text.len().min(LIMIT) as u64;
+    let back = |child: &&Outcome| if tokens { child.cost.last } else { back(&child.text) };
+    let (read, back): (u64, u64) =
+        (children.iter().map(read).sum(), children.iter().map(back).sum());
     if read > 0 {
+        let unit = if tokens { "tokens" } else { "bytes" };
         let what = format!("specialists read {read} {unit}, the lead {back} {unit} of answers");
         tell(1, &format!("Delegation: {what}."));
     }

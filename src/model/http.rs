@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::hash_map::RandomState, hash::BuildHasher};
 
 use jiff::Timestamp;
+use regex::Regex;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{StatusCode, Url, blocking::Client, redirect::Policy};
 
@@ -138,7 +139,8 @@ impl Server {
             let late = why.chain().filter_map(|cause| cause.downcast_ref()).any(late);
             (why, (!late).then_some(0.0))
         })?;
-        let (json, text) = (serde_json::from_slice(&bytes), String::from_utf8_lossy(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        let json = from_str(&text).or_else(|_| from_str(&whole_characters(&text)));
         let cut = json.as_ref().is_err_and(serde_json::Error::is_eof);
         let cut = cut && status.is_success() && (bytes.len() as u64) < LARGEST_REPLY;
         let (is_json, json) = (json.is_ok(), json.unwrap_or(Value::Null));
@@ -193,6 +195,13 @@ fn seconds(text: &str) -> f64 {
     let until = || Some(date()?.timestamp().duration_since(Timestamp::now()).as_secs_f64());
     let seconds: Option<f64> = text.parse().ok().or_else(until);
     seconds.filter(|seconds| seconds.is_finite()).unwrap_or_default()
+}
+
+/// JSON without the halves of characters that a model leaves behind when it is cut off in the middle
+/// of one. Whole ones that are written as two halves go with them; a backslash that is meant stays.
+fn whole_characters(json: &str) -> Cow<'_, str> {
+    let halves = Regex::new(r"(\\\\)|\\u[dD][89a-fA-F]..").expect("it is a pattern");
+    halves.replace_all(json, "$1")
 }
 
 /// A URL from behind its user and password.

@@ -123,10 +123,12 @@ fn start_bash(command: &str, output: &PipeWriter) -> Result<Pid> {
     for (from, to) in [(nothing.as_raw_fd(), 0), (output, 1), (output, 2)] {
         streams.add_dup2(from, to)?;
     }
-    // This program ignores a closed pipe; what it starts may count on dying of one.
+    // This program ignores a closed pipe, and may have been started with signals held back; what it
+    // starts may count on them.
     how.set_sigdefault(&SigSet::from(SIGPIPE))?;
-    let session = PosixSpawnFlags::from_bits_retain(SETSID);
-    how.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | session)?;
+    how.set_sigmask(&SigSet::empty())?;
+    let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
+    how.set_flags(signals | PosixSpawnFlags::from_bits_retain(SETSID))?;
     let words = [c"bash".into(), c"-c".into(), CString::new(command)?];
     let shell = posix_spawnp(c"bash", &streams, &how, &words, &environment()?)?;
     Pid::from_raw(shell.as_raw()).context("it has no process id")
