@@ -648,7 +648,7 @@ fn commands_end_and_can_be_ended_whatever_the_program_inherits() {
     ]);
     let (program, seen) = scenario.command();
     let mut shell = Command::new("env");
-    shell.args(["--ignore-signal=CHLD", "--block-signal=TERM"]);
+    shell.args(["--ignore-signal=CHLD", "--block-signal=TERM,CHLD"]);
     shell.arg(program.get_program()).args(program.get_args());
     shell.current_dir(scenario.dir.path());
     for (key, value) in program.get_envs() {

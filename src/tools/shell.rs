@@ -2,13 +2,13 @@
 //!
 //! One pipe takes stdout and stderr, so that they stay in order. Whatever the shell leaves in the
 //! background keeps that pipe open, and may print for ever, so the end of the pipe says nothing
-//! about the end of the shell. A thread waits for the shell and writes its status into a second
-//! pipe, which wakes us; what stands in the first one then is the rest of the result. A file in
-//! place of the pipe would not do: `echo x > /dev/stderr` cuts a file to nothing.
+//! about the end of the shell. Who hears of that, `reap`, writes its status into a second pipe, which
+//! wakes us; what stands in the first one then is the rest of the result. A file in place of the pipe
+//! would not do: `echo x > /dev/stderr` cuts a file to nothing.
 //!
 //! What a shell leaves behind becomes a child of this process (on Linux, `sandbox` asks for that),
-//! so that nothing can hide from the sweep at the end. It has to be waited for as well: that thread
-//! waits for all.
+//! so that nothing can hide from the sweep at the end. It has to be waited for as well: `reap` waits
+//! for all.
 
 use std::ffi::{CString, OsString};
 use std::fs::DirBuilder;
@@ -18,14 +18,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, id};
-use std::sync::{Condvar, atomic::AtomicBool};
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal::SIGPIPE};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{ioctl_fionbio, ioctl_fionread, retry_on_intr};
 use rustix::process::{Pid, Signal, getuid, kill_process, kill_process_group};
-use rustix::process::{WaitId, WaitIdOptions, WaitOptions, wait, waitid};
+use rustix::process::{WaitOptions, wait};
 
 use crate::cli::prelude::*;
 
@@ -44,26 +43,17 @@ const SWEEP: Duration = Duration::from_secs(2);
 
 /// The shells that run, each with the pipe for its status. Held while one starts, and by the sweep.
 static SHELLS: Mutex<BTreeMap<i32, PipeWriter>> = Mutex::new(BTreeMap::new());
-/// Tells the thread that waits, which starts with the first shell, that there is one again.
-static STARTED: Condvar = Condvar::new();
-/// Whether that thread is there; changed only while `SHELLS` is held.
-static WAITS: AtomicBool = AtomicBool::new(false);
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
-/// error that begins with how it ended.
+/// error that begins with how it ended, of which it hears once `report::watch_signals` is at work.
 pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
     let ((mut output, ours), (mut ended, end)) = (pipe()?, pipe()?);
     let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if !WAITS.load(Relaxed) {
-        thread::Builder::new().spawn(wait_for_all).context("cannot start a thread")?;
-        WAITS.store(true, Relaxed);
-    }
     let group = start_bash(command, &ours).context("cannot start bash")?;
     shells.insert(group.as_raw_pid(), end);
     drop(shells);
-    STARTED.notify_one();
 
     // Others may read from this pipe as well: what was there when we looked may be gone.
     ioctl_fionbio(&output, true)?;
@@ -157,19 +147,14 @@ fn npm_cache() -> Option<PathBuf> {
     (there.is_dir() && there.uid() == owner).then_some(cache)
 }
 
-/// Waits for every child of this process, and passes on how the shells among them ended.
-fn wait_for_all() {
-    loop {
-        // Whoever starts a shell holds the list until the shell is in it.
-        let there = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Ok(Some((child, status))) = wait(WaitOptions::NOHANG) {
-            if let Some(mut end) = shells.remove(&child.as_raw_pid()) {
-                let _ = end.write_all(&status.as_raw().to_ne_bytes());
-            }
-        }
-        if there.is_err() && shells.is_empty() {
-            drop(STARTED.wait(shells));
+/// Waits for the children of this process that have ended, and passes on how the shells among them
+/// did. Called at each signal that there may be some; whoever starts a shell holds the list until
+/// the shell is in it.
+pub fn reap() {
+    let mut shells = SHELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    while let Ok(Some((child, status))) = wait(WaitOptions::NOHANG) {
+        if let Some(mut end) = shells.remove(&child.as_raw_pid()) {
+            let _ = end.write_all(&status.as_raw().to_ne_bytes());
         }
     }
 }
