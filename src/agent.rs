@@ -46,7 +46,7 @@ impl Agent<'_> {
                 (true, false) => return Ok(()),
                 // A child that has said something before has made its report.
                 (true, true) if silent || self.outcome.has_report() => return Err(End::Silent),
-                // An accident, perhaps: the same question goes out again, once in a run.
+                // An accident, perhaps: the same question goes out again, once for each agent.
                 (true, true) => silent = true,
                 (false, _) => {
                     // The model's own message goes first: each result answers a call in it, by id.
@@ -57,7 +57,7 @@ impl Agent<'_> {
             }
         }
         // One turn is left, without tools: what is done, and what is not? `ask` keeps the text; calls
-        // in the reply are not run.
+        // in the reply are not run. However good the text, the work was not at its end.
         self.last_turn()?;
         Err(End::TurnLimit(self.max_turns))
     }
@@ -76,9 +76,9 @@ impl Agent<'_> {
     }
 
     /// The message that answers a call with the text that `work` gives. An error is a text too: it
-    /// is for the model to act on, and the person only sees that there was one. A tool that was not
-    /// offered is refused.
-    pub fn result(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> Value {
+    /// is for the model to act on, and the person sees a line of it. A tool that was not offered is
+    /// refused.
+    pub fn answer(&self, call: &Call, work: impl FnOnce() -> Result<String>) -> Value {
         console::calling(self, call);
         let result = tools::schema::offered(self.tools, call).and_then(|()| work());
         let text = result.unwrap_or_else(|error| {
@@ -96,7 +96,7 @@ impl Agent<'_> {
 pub struct Outcome {
     /// 0 for the agent that the person talks to; its children count from 1, in call order.
     pub number: usize,
-    /// As the lead asked for it.
+    /// In the words of whoever asked for it.
     pub role: String,
     /// The last text the model said, whatever the end was; empty if it never said any.
     pub text: String,
@@ -114,6 +114,7 @@ pub struct Outcome {
 pub enum End {
     #[error("turn limit: all {0} turns are used, and the work is incomplete")]
     TurnLimit(u32),
+    /// For the person an error; the lead gets the last text, or that there is none.
     #[error("the model returned nothing: no text and no tool call")]
     Silent,
     #[error("{0:#}")]

@@ -13,23 +13,27 @@
 //! Two floors: these files are the lesson, and name the ideas; the folders beside them are rooms
 //! downstairs, where each ugly truth (processes, HTTP, atomic files, terminals) is handled once.
 //! Who starts whom goes one way: main → subagent → agent → model; subagent → roles; agent and
-//! subagent → tools. Only the type `Call` and the cutting of texts are used on all sides.
+//! subagent → tools; main → memory. What shows and reports (`cli`), and the cutting of texts, is
+//! used from everywhere.
 //!
-//! The names that all files share come from one list, `cli/prelude.rs`:
+//! The names that all files share come from one list, `cli/prelude.rs`. In the order in which you
+//! meet them, to come back to:
 //!
-//! - `say` shows the person a line about an agent, `tell` any text, from a level on: 0 always, 1
-//!   without `-q`, 2 with `-v`. `console::asking`, `waiting`, `calling`, `answered` and `ended` do
-//!   so at fixed points of the loop, and `asking` and `ended` tell the report how far the agent is.
-//! - `report::keep` notes that; `report::print` shows it at the end, with the answer on stdout.
-//! - `clean` takes control characters out of a text, `redact` the key (`KEY`), and `cut` the middle
-//!   of one that is longer than `LIMIT`.
-//! - `schema` has the tools as the models read them: `plain_tools` those of every agent,
-//!   `lead_tools` the lead's own; `offered` checks that a call is of a tool on the list, and `parse`
-//!   makes it a type. `Files` is what an agent knows of the files it has seen.
-//! - `message` makes a message of the conversation; `place::describe` is the end of every system
-//!   prompt: folder, system, date. `clock` has the local time.
-//! - `Args` is the command line. `Roles::menu` is the list of presets in words, and `advice` what
-//!   the person is told of a role without one.
+//! - agent.rs: `console::asking`, `waiting`, `calling`, `answered` and `ended` show the person
+//!   fixed points of the loop; `asking`, `ended` and `Outcome::add` tell `report::keep` how far the
+//!   agent is.
+//! - `say` shows the person a line about an agent; `tell` shows any text, from a level on: 0 always,
+//!   1 without `-q`, 2 with `-v`.
+//! - `schema` has the tools as the models read them. `offered` checks that a call is of a tool on
+//!   the agent's list; `parse` makes a call a type.
+//! - `clean` takes control characters and the key (`KEY`) out of a text, `redact` only the key;
+//!   `cut` leaves out the middle of one that is longer than `LIMIT`.
+//! - tools.rs: `Files` is what an agent knows of the files it has seen.
+//! - subagent.rs: `Args` is the command line. `plain_tools` are those that any agent can have,
+//!   `lead_tools` the lead's own. `message` makes a message of the conversation. `place::describe`
+//!   says in a system prompt where and when it is. `Roles::menu` is the list of presets in words,
+//!   `advice` what the person is told of a role without one.
+//! - memory.rs: `clock` has the local time.
 //! - The crates: `anyhow` for errors (`bail!` and `ensure!` return one), `serde_json` for JSON (a
 //!   `Value` is any piece of it, `json!` makes one), `clap` for options.
 

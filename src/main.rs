@@ -11,7 +11,8 @@ fn main() {
     let error = run(&args).err();
     // What commands left in the background ends with the run.
     drop(shell::sweep());
-    // The answer too: `report::keep` was told of each agent on the way.
+    // The answer is not handed over here: each agent leaves its outcome with `report::keep` on its
+    // way, and that of number 0 is the run's.
     exit(report::print(args.json, error));
 }
 
@@ -31,7 +32,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let script = args.script()?;
     let task = args.task(script.as_ref())?;
-    // The recording and the picture, if there are to be any; what comes back is the memory's file.
+    // Those of the recording and the picture too, if asked for; what comes back is the memory's.
     let memory = args.open_files()?;
 
     // Files of ours that lie elsewhere are open by now. The walls hold for this thread and those that

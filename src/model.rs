@@ -47,11 +47,12 @@ pub struct Call {
 
 impl Model {
     /// Asks, and waits for the reply. An error says what happened and what would help. `agent` and
-    /// `turn` are for the recording, which no model sees; `say` tells of trouble on the way.
+    /// `turn` are for a recording, made or played; no model sees them. `say` tells of trouble on the
+    /// way.
     pub fn ask(&self, agent: usize, turn: u32, body: &Body, say: &dyn Fn(&str)) -> Result<Reply> {
         let body = serde_json::to_string(body)?;
         let body = redact(&body);
-        // Whoever answers, the exchange goes into the recording, if there is to be one.
+        // Whoever answers, the exchange goes into the recording and the picture, if asked for.
         let answer = script::record(agent, turn, &body, || match self {
             Model::Server(server) => server.post(&body, say),
             Model::Script(script) => script.next(agent),

@@ -11,7 +11,7 @@ pub struct Team<'a> {
     pub args: &'a Args,
     pub model: Model,
     pub roles: Roles,
-    /// How many children there have been; `side_by_side` counts them.
+    /// How many `subagent` calls there have been; `side_by_side` counts them.
     pub children: AtomicUsize,
 }
 
@@ -34,9 +34,9 @@ impl Team<'_> {
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
             // Neighbouring `subagent` calls run at once, `--jobs` at most. Any other call waits for
             // those before it, and those after it wait for its end. Each `subagent` call gets a
-            // number, in call order, a refused one too; to the others it means nothing.
+            // number, in call order, a refused one too; for a plain call it means nothing.
             self.side_by_side(calls, |call, number| {
-                lead.result(call, || match &*call.name {
+                lead.answer(call, || match &*call.name {
                     "subagent" | "todo" => self.lead_tool(schema::parse::<LeadTool>(call)?, number),
                     _ => tools::run(call, &files),
                 })
@@ -71,7 +71,7 @@ impl Team<'_> {
         self.roles.advice(&preset).inspect(|presets| say(&child, presets));
         let files = Files::default();
         child.run(&|child, calls| {
-            calls.iter().map(|call| child.result(call, || tools::run(call, &files))).collect()
+            calls.iter().map(|call| child.answer(call, || tools::run(call, &files))).collect()
         })
     }
 

@@ -1,4 +1,4 @@
-//! What any agent may ask for: one enum, one list, one dispatch.
+//! What any agent may ask for: one enum and one dispatch; the list is `tools.json`.
 
 use crate::cli::prelude::*;
 

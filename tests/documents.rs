@@ -106,6 +106,7 @@ fn every_option_is_in_both_readmes_and_each_in_them_is_one() {
         "--ignored",
         "--version",
         "--max-tokens",
+        "--no-fail-fast",
         "--others",
         "--exclude-standard",
     ];
@@ -244,5 +245,23 @@ fn the_picture_of_the_demo_shows_what_the_demo_shows() {
     for line in demo.stderr.lines() {
         let line: String = line[..same(line).unwrap_or(line.len())].chars().take(60).collect();
         assert!(shown.contains(&line.replace(' ', "")), "{line}: {shown}");
+    }
+}
+
+/// Both READMEs walk through the tour by lines of a real run; bytes and seconds may differ.
+#[test]
+fn the_tour_in_the_readmes_is_the_one_that_the_demo_gives() {
+    let demo = Scenario::new([]).args(&["--demo", "-v", "-m", "gpt-4o-mini"]).run();
+    let numbers = Regex::new(r"\d[\d.]*").unwrap();
+    let masked = |line: &str| numbers.replace_all(line.trim_end_matches("..."), "N").into_owned();
+    let shown = masked(&demo.stderr);
+    for (name, last) in [("README.md", "## A real run"), ("README.zh-CN.md", "## 一次真实")] {
+        let document = read(name);
+        let tour = document.split_once("demo -v`").unwrap().1.split_once(last).unwrap().0;
+        let blocks = split(tour, "text").1;
+        assert!(blocks.len() > 25, "{name}: {last}");
+        for line in blocks {
+            assert!(shown.contains(&masked(&line)), "{name}: {line}");
+        }
     }
 }

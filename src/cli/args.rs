@@ -66,7 +66,7 @@ pub struct Args {
     #[arg(long, help_heading = "Memory")]
     pub no_memory: bool,
 
-    /// Work in this folder; every relative path is below it
+    /// Work in this folder; every relative path starts from it
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".", help_heading = "Files")]
     pub workdir: PathBuf,
     /// Let tools write below this folder too; may be given more than once

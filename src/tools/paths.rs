@@ -12,7 +12,8 @@ const ALIKE: f64 = 0.5;
 /// Links that lead on to each other before they count as a circle, as for the kernel.
 const MOST_LINKS: u32 = 40;
 
-/// The path that the model means: `~/` is home, anything else is below the working directory.
+/// The path that the model means: `~/` is home; any other relative path starts from the working
+/// directory.
 pub fn resolve(path: &str) -> PathBuf {
     let home = path.strip_prefix("~/").and_then(|rest| Some(env::home_dir()?.join(rest)));
     home.unwrap_or_else(|| path.into())

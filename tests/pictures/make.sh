@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cargo build --release --locked
-program=$PWD/target/release/agent-subagent pictures=$PWD/tests/pictures work=$(mktemp -d)
+program=${CARGO_TARGET_DIR:-$PWD/target}/release/agent-subagent pictures=$PWD/tests/pictures work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset OPENAI_MODEL
 
@@ -15,4 +15,4 @@ quiet=(--headless --disable-gpu --hide-scrollbars --no-first-run --disable-backg
 quiet+=(--disable-component-update --disable-sync "--user-data-dir=$work/browser")
 # As root it has no sandbox of its own.
 [ "$(id -u)" != 0 ] || quiet+=(--no-sandbox)
-chromium "${quiet[@]}" --window-size=1280,812 "--screenshot=$pictures/run.png" "file://$work/run.html"
+chromium "${quiet[@]}" --window-size=1280,808 "--screenshot=$pictures/run.png" "file://$work/run.html"
