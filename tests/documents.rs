@@ -260,8 +260,9 @@ fn the_tour_in_the_readmes_is_the_one_that_the_demo_gives() {
         let tour = document.split_once("demo -v`").unwrap().1.split_once(last).unwrap().0;
         let blocks = split(tour, "text").1;
         assert!(blocks.len() > 25, "{name}: {last}");
-        for line in blocks {
-            assert!(shown.contains(&masked(&line)), "{name}: {line}");
+        // A tool more is no other tour.
+        for line in blocks.iter().filter(|line| !line.starts_with("  tools: ")) {
+            assert!(shown.contains(&masked(line)), "{name}: {line}");
         }
     }
 }
