@@ -2,7 +2,7 @@
 
 use std::process::exit;
 
-use agent_subagent::cli::prelude::*;
+use agent_subagent::cli::{prelude::*, signals};
 use agent_subagent::{memory, model::http::Server, subagent::Team, tools::sandbox, tools::shell};
 
 fn main() {
@@ -38,7 +38,7 @@ fn run(args: &Args) -> Result<()> {
     // Files of ours that lie elsewhere are open by now. The walls hold for this thread and those that
     // it starts: there are no others yet.
     sandbox::raise(args.no_sandbox, &args.allow_write)?;
-    report::watch_signals(args.json)?;
+    signals::watch(args.json)?;
     let model = match script {
         Some(script) => Model::Script(script),
         None => Model::Server(Server::new(&args.base_url, &key, args.timeout)?),

@@ -153,3 +153,13 @@ fn there_is_no_tour_without_the_demo_or_without_v() {
         assert!(!run.stderr.contains("> 1. The lead"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn a_demo_that_cannot_start_leaves_nothing_behind() {
+    let run = demo(&["--demo", "--picture", "/proc/self/exe"]);
+    assert_eq!(run.code, 2);
+    assert!(!run.dir.path().join("todo-app").exists());
+    let there = Scenario::new([]).folder("todo-app").args(&["--demo"]).run();
+    assert_eq!(there.code, 2);
+    assert_holds(&there.stderr, &["remove todo-app, or work elsewhere with -C"]);
+}

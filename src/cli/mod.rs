@@ -6,3 +6,4 @@ pub mod console;
 pub mod picture;
 pub mod prelude;
 pub mod report;
+pub mod signals;

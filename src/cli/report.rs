@@ -1,15 +1,11 @@
 //! How the run went: the ledger and errors on stderr, on stdout the answer, or all of it as JSON.
 
-use std::{io::ErrorKind::BrokenPipe, io::stdout, process::exit, sync::atomic::AtomicBool};
+use std::{io::ErrorKind::BrokenPipe, io::stdout, sync::atomic::AtomicBool};
 
 use colored::Colorize;
-use nix::sys::signal::SigSet;
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use crate::agent::Cost;
 use crate::cli::{console::block, console::name, picture::PICTURE, prelude::*};
-use crate::tools::shell;
 
 /// What is known so far of each agent, by number. An interrupt finds here what there is.
 static RUN: Mutex<BTreeMap<usize, Outcome>> = Mutex::new(BTreeMap::new());
@@ -23,26 +19,6 @@ pub fn keep(outcome: Outcome) {
 static TOLD: AtomicBool = AtomicBool::new(false);
 /// For the end to be told, when there is an interrupt while it is.
 const PATIENCE: Duration = Duration::from_secs(2);
-
-/// From here on children that end are waited for, and Ctrl-C, SIGTERM and SIGHUP end the run, with
-/// what there is. Must come before the first command.
-pub fn watch_signals(as_json: bool) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGCHLD])?;
-    // Whoever started this program may have held them back.
-    SigSet::all().thread_unblock()?;
-    thread::Builder::new().spawn(move || {
-        for signal in signals.forever() {
-            if signal == SIGCHLD {
-                shell::reap();
-                continue;
-            }
-            // Held until the exit, so that no command starts any more.
-            let _held = shell::sweep();
-            exit(print(as_json, Some(End::Interrupted.into())));
-        }
-    })?;
-    Ok(())
-}
 
 /// Says how the run ended, and gives the exit code. An error is one from before the first request,
 /// or an interrupt.

@@ -45,7 +45,7 @@ const SWEEP: Duration = Duration::from_secs(2);
 static SHELLS: Mutex<BTreeMap<i32, PipeWriter>> = Mutex::new(BTreeMap::new());
 
 /// Runs a command in the working directory; `timeout` in seconds. Gives what it printed, or an
-/// error that begins with how it ended, of which it hears once `report::watch_signals` is at work.
+/// error that begins with how it ended, of which it hears once `signals::watch` is at work.
 pub fn bash(command: &str, timeout: Option<u64>) -> Result<String> {
     let limit = Duration::from_secs(timeout.unwrap_or(TIMEOUT).clamp(1, 5 * TIMEOUT));
     // We keep the writing end too: a shell that closes its own is not yet over.
