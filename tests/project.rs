@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use common::root;
 
@@ -52,3 +53,36 @@ fn the_readme_names_the_lessons_files_in_reading_order() {
         .collect();
     assert!(places.len() == 6 && places.is_sorted(), "{places:?}");
 }
+
+/// What a trial run leaves behind does not belong to the project.
+#[test]
+fn git_keeps_only_what_belongs_to_the_project() {
+    let git = Command::new("git").args(["ls-files"]).current_dir(root()).output().unwrap();
+    // In an archive without git there is nothing to ask.
+    if !git.status.success() {
+        return;
+    }
+    for file in String::from_utf8(git.stdout).unwrap().lines() {
+        let top = file.split('/').next().unwrap();
+        assert!(TOP.contains(&top), "{file} is in git: if it belongs there, add {top} to TOP");
+    }
+}
+
+const TOP: [&str; 16] = [
+    ".ci",
+    ".gitignore",
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "EXERCISES.md",
+    "LICENSE",
+    "README.md",
+    "README.zh-CN.md",
+    "benches",
+    "build.rs",
+    "memory",
+    "roles",
+    "rustfmt.toml",
+    "src",
+    "tests",
+];
