@@ -22,8 +22,7 @@ pub struct Agent<'a> {
     pub outcome: Outcome,
 }
 
-/// What the loop is given to run calls with: does what those of a reply ask for, and gives a message with the result of each, in their
-/// order.
+/// Runs the calls of one reply; gives one message for each, with its result, in their order.
 pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<Value> + 'a;
 
 impl Agent<'_> {

@@ -8,6 +8,7 @@ pub mod script;
 
 /// Whoever answers. The loop cannot tell them apart.
 pub enum Model {
+    /// Kept to the end of the process, which is what `'static` says.
     Server(&'static http::Server),
     Script(script::Script),
 }
