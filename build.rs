@@ -1,5 +1,41 @@
-//! Builds anew when a preset comes or goes: the presets are a part of the program.
+//! What need not wait for the start of the program: the presets that ship and the lists of tools are
+//! read and become compact JSON.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, process::exit};
+
+use serde_json::{Map, Value};
 
 fn main() {
-    println!("cargo::rerun-if-changed=roles");
+    let mut roles = Map::new();
+    for file in fs::read_dir("roles").unwrap() {
+        let path = file.unwrap().path();
+        if path.extension() == Some("toml".as_ref()) {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            roles.insert(name, toml::from_str(&read(&path)).unwrap_or_else(|why| bad(&path, why)));
+        }
+    }
+    write("roles.json", &roles.into());
+    for list in ["tools.json", "subagent.json"] {
+        let path = Path::new("src").join(list);
+        write(list, &serde_json::from_str(&read(&path)).unwrap_or_else(|why| bad(&path, why)));
+    }
+    // The folder, so that a preset that comes or goes is noticed too.
+    for source in ["build.rs", "roles", "src/tools.json", "src/subagent.json"] {
+        println!("cargo::rerun-if-changed={source}");
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|why| bad(path, why))
+}
+
+fn write(name: &str, json: &Value) {
+    let path = PathBuf::from(env::var_os("OUT_DIR").unwrap()).join(name);
+    fs::write(&path, json.to_string()).unwrap_or_else(|why| bad(&path, why));
+}
+
+fn bad<T>(path: &Path, why: impl std::fmt::Display) -> T {
+    eprintln!("{}: {why}", path.display());
+    exit(1)
 }

@@ -13,7 +13,7 @@ pub struct Agent<'a> {
     pub model: &'a Model,
     pub model_name: &'a str,
     /// What it may ask for, as the model reads it.
-    pub tools: &'a [&'a Value],
+    pub tools: &'a [&'a Definition],
     /// How many requests it may make; the last one offers no tools.
     pub max_turns: u32,
     /// The whole conversation: a system prompt and a task at the start, gone at the end.
@@ -62,7 +62,7 @@ impl Agent<'_> {
     }
 
     /// One request, and what of its reply outlives the conversation.
-    fn ask(&mut self, tools: &[&Value]) -> Result<Reply> {
+    fn ask(&mut self, tools: &[&Definition]) -> Result<Reply> {
         self.outcome.turns += 1;
         let body = Body { model: self.model_name, messages: &self.messages, tools };
         console::asking(self, &body);

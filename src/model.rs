@@ -21,7 +21,7 @@ pub struct Body<'a> {
     pub messages: &'a [Value],
     // Servers refuse an empty list.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub tools: &'a [&'a Value],
+    pub tools: &'a [&'a Definition],
 }
 
 /// What the model said.

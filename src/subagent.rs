@@ -76,7 +76,7 @@ impl Team<'_> {
     }
 
     /// An agent at its start: it knows its system prompt and its task, and nothing else.
-    fn agent<'a>(&'a self, role: &str, tools: &'a [&'a Value], texts: [&str; 2]) -> Agent<'a> {
+    fn agent<'a>(&'a self, role: &str, tools: &'a [&'a Definition], texts: [&str; 2]) -> Agent<'a> {
         let messages = vec![message("system", texts[0]), message("user", texts[1])];
         let (model_name, max_turns) = (self.args.model.trim(), self.args.max_turns);
         let (model, outcome) = (&self.model, Outcome::new(role));

@@ -2,8 +2,11 @@
 
 mod common;
 
+use std::fs;
+
 use common::{
-    Reply, Run, Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, reply, text,
+    Reply, Run, Scenario, assert_holds, calls, delegates, lead_tools, plain_tools, raw, reply,
+    root, text,
 };
 use serde_json::{Value, json};
 
@@ -361,6 +364,15 @@ fn presets_come_from_the_project_the_person_and_the_binary() {
         .args(&["--roles", "elsewhere", "--list-roles"])
         .run();
     assert_holds(&other.stdout, &["tester: OTHER (elsewhere/tester.toml)"]);
+    // What ships is what stands in roles/, and passes the same checks as anybody's presets.
+    let shipped = Scenario::new([]).args(&["--list-roles"]).run();
+    let folder = root().join("roles").display().to_string();
+    let read = Scenario::new([]).args(&["--roles", &folder, "--list-roles"]).run();
+    assert_eq!(read.code, 0, "{}", read.stderr);
+    let sources = fs::read_dir(root().join("roles")).unwrap().fold(read.stdout, |list, file| {
+        list.replace(&format!("({})", file.unwrap().path().display()), "(built in)")
+    });
+    assert_eq!(shipped.stdout, sources);
     let none = Scenario::new([]).args(&["--roles", "nowhere", "--list-roles"]).run();
     assert_eq!(none.code, 2);
     assert_holds(&none.stderr, &["nowhere"]);

@@ -39,7 +39,9 @@ fn schemas_and_enum_agree() {
         keys.iter().map(|key| (key.clone(), value(key))).collect::<serde_json::Map<_, _>>().into()
     };
     for tool in tools.into_iter().chain(&lead) {
-        let (name, parameters) = (schema::name(tool), &tool["function"]["parameters"]);
+        let name = schema::name(tool);
+        let tool = serde_json::to_value(tool).unwrap();
+        let parameters = &tool["function"]["parameters"];
         let all: Vec<_> = parameters["properties"].as_object().unwrap().keys().cloned().collect();
         let required: Vec<String> = serde_json::from_value(parameters["required"].clone()).unwrap();
         assert!(

@@ -15,5 +15,5 @@ pub use serde_json::{Map, Value, from_str, json};
 
 pub use crate::cli::{args::Args, clock, console, console::say, console::tell, report};
 pub use crate::model::{Body, Call, Model, Reply, message};
-pub use crate::tools::{self, clip::*, files::Files, paths::*};
+pub use crate::tools::{self, clip::*, files::Files, paths::*, schema::Definition};
 pub use crate::{agent::Agent, agent::End, agent::Outcome, roles::Role, roles::Roles};

@@ -1,19 +1,20 @@
 //! Reading preset files: what ships, what the person has, what the project has.
 
-use include_dir::{Dir, include_dir};
+use serde_json::value::RawValue;
 
 use crate::cli::prelude::*;
 
-/// The presets that are built into the binary.
-static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/roles");
+/// The presets that are built into the binary, as JSON, by file name; `build.rs` made it.
+const SHIPPED: &str = include_str!(concat!(env!("OUT_DIR"), "/roles.json"));
 
 impl Roles {
     /// Shipped presets, under those of the person, under those of the project (`folder`, or
     /// `./roles`): a file takes the place of one of the same name. One bad file is an error.
     pub fn load(folder: Option<&Path>) -> Result<Roles> {
         let mut roles = super::Roles(BTreeMap::new());
-        for file in SHIPPED.files() {
-            roles.add(file.path(), "built in", file.contents_utf8().unwrap_or_default())?;
+        for (name, role) in from_str::<BTreeMap<String, &RawValue>>(SHIPPED)? {
+            let role = from_str(role.get()).with_context(|| format!("built in: {name}.toml"))?;
+            roles.add(&name, "built in", role);
         }
         let home = env::home_dir().unwrap_or_default().join(".config");
         let config = env::var_os("XDG_CONFIG_HOME").map_or(home, Into::into);
@@ -27,7 +28,9 @@ impl Roles {
                     path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
                 if path.extension() == Some("toml".as_ref()) && !hidden {
                     let text = fs::read_to_string(regular(&path)?)?;
-                    roles.add(&path, &path.to_string_lossy(), &text)?;
+                    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                    let source = path.to_string_lossy();
+                    roles.add(&stem, &source, parse(&source, &text)?);
                 }
             }
         }
@@ -47,19 +50,22 @@ impl Roles {
         role.description.is_empty().then(|| format!("has no preset{near}; there are {names}"))
     }
 
-    fn add(&mut self, path: &Path, source: &str, text: &str) -> Result<()> {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        // The parser's own message has the line, a caret, and the keys that are allowed.
-        let mut role: Role = toml::from_str(text).map_err(|error| anyhow!("{source}: {error}"))?;
-        let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
-        let turns = role.max_turns.unwrap_or(10);
-        ensure!((10..=30).contains(&turns), "{source}:{}: max_turns is 10 to 30", at("max_turns"));
-        let known: Vec<_> = tools::schema::PLAIN.iter().map(tools::schema::name).collect();
-        let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
-        ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
+    fn add(&mut self, name: &str, source: &str, mut role: Role) {
         role.description += &format!(" ({source})");
-        role.name = if role.name.is_empty() { stem.to_string() } else { role.name };
-        self.0.insert(stem.to_lowercase(), role);
-        Ok(())
+        role.name = if role.name.is_empty() { name.to_owned() } else { role.name };
+        self.0.insert(name.to_lowercase(), role);
     }
+}
+
+/// What a file says, if all of it can be meant.
+fn parse(source: &str, text: &str) -> Result<Role> {
+    // The parser's own message has the line, a caret, and the keys that are allowed.
+    let role: Role = toml::from_str(text).map_err(|error| anyhow!("{source}: {error}"))?;
+    let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
+    let turns = role.max_turns.unwrap_or(10);
+    ensure!((10..=30).contains(&turns), "{source}:{}: max_turns is 10 to 30", at("max_turns"));
+    let known: Vec<_> = tools::schema::PLAIN.iter().map(tools::schema::name).collect();
+    let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
+    ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
+    Ok(role)
 }

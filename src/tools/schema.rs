@@ -1,28 +1,48 @@
 //! Tools as the models read them, and calls as the program reads them.
 
+use serde_json::value::RawValue;
+
 use crate::cli::prelude::*;
 
-/// All plain tools, as `tools.json` has them.
-pub static PLAIN: LazyLock<Vec<Value>> =
-    LazyLock::new(|| from_str(include_str!("../tools.json")).expect("it is a list"));
+/// A tool as the models read it.
+#[derive(Serialize, Deserialize)]
+pub struct Definition {
+    #[serde(rename = "type")]
+    kind: String,
+    function: Function,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Function {
+    name: String,
+    description: String,
+    /// A JSON schema, as text: it goes out with every request, and nobody here looks into it.
+    parameters: Box<RawValue>,
+}
+
+/// All plain tools, as `tools.json` has them, without its line ends; `build.rs` made the copy.
+pub static PLAIN: LazyLock<Vec<Definition>> = LazyLock::new(|| {
+    from_str(include_str!(concat!(env!("OUT_DIR"), "/tools.json"))).expect("it is a list")
+});
 
 /// The plain tools, or those of them that a preset allows.
-pub fn plain_tools(allowed: Option<&[String]>) -> Vec<&'static Value> {
-    let wanted =
-        |tool: &&Value| allowed.is_none_or(|names| names.iter().any(|wanted| wanted == name(tool)));
+pub fn plain_tools(allowed: Option<&[String]>) -> Vec<&'static Definition> {
+    let wanted = |tool: &&Definition| {
+        allowed.is_none_or(|names| names.iter().any(|wanted| wanted == name(tool)))
+    };
     PLAIN.iter().filter(wanted).collect()
 }
 
 /// What the lead has besides: `subagent`, whose description ends with the presets, and `todo`.
-pub fn lead_tools(presets: &str) -> Vec<Value> {
-    let mut tools: Vec<Value> = from_str(include_str!("../subagent.json")).expect("it is a list");
-    let text = tools[0]["function"]["description"].as_str().unwrap_or_default();
-    tools[0]["function"]["description"] = format!("{text}\n\nPresets for role:\n{presets}").into();
+pub fn lead_tools(presets: &str) -> Vec<Definition> {
+    let own = include_str!(concat!(env!("OUT_DIR"), "/subagent.json"));
+    let mut tools: Vec<Definition> = from_str(own).expect("it is a list");
+    tools[0].function.description += &format!("\n\nPresets for role:\n{presets}");
     tools
 }
 
 /// Whether a call is of a tool that was offered; else an error that names those.
-pub fn offered(tools: &[&Value], Call { name: wanted, .. }: &Call) -> Result<()> {
+pub fn offered(tools: &[&Definition], Call { name: wanted, .. }: &Call) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(|tool| name(tool)).collect();
     let note = if wanted == "subagent" { " (sub-agents cannot start sub-agents)" } else { "" };
     ensure!(
@@ -34,8 +54,8 @@ pub fn offered(tools: &[&Value], Call { name: wanted, .. }: &Call) -> Result<()>
 }
 
 /// What a tool is called.
-pub fn name(tool: &Value) -> &str {
-    tool["function"]["name"].as_str().unwrap_or_default()
+pub fn name(tool: &Definition) -> &str {
+    &tool.function.name
 }
 
 /// A call as a type, if it is of one of these tools; or what is wrong with it.
