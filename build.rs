@@ -1,22 +1,26 @@
 //! What need not wait for the start of the program: the presets that ship and the lists of tools are
 //! read and become compact JSON, and the linker is told how to make a program that starts quickly.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, process::exit};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 fn main() {
-    let mut roles = Map::new();
-    for file in fs::read_dir("roles").unwrap() {
-        let path = file.unwrap().path();
+    // Sorted by name: the order in a folder differs from machine to machine.
+    let mut roles = BTreeMap::new();
+    let folder = Path::new("roles");
+    for file in fs::read_dir(folder).unwrap_or_else(|why| bad(folder, why)) {
+        let path = file.unwrap_or_else(|why| bad(folder, why)).path();
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // Editors leave hidden copies such as .#reviewer.toml.
         if path.extension() == Some("toml".as_ref()) && !name.starts_with('.') {
-            roles.insert(name, toml::from_str(&read(&path)).unwrap_or_else(|why| bad(&path, why)));
+            let role: Value = toml::from_str(&read(&path)).unwrap_or_else(|why| bad(&path, why));
+            roles.insert(name, role);
         }
     }
-    write("roles.json", &roles.into());
+    write("roles.json", &serde_json::json!(roles));
     for list in ["tools.json", "subagent.json"] {
         let path = Path::new("src").join(list);
         write(list, &serde_json::from_str(&read(&path)).unwrap_or_else(|why| bad(&path, why)));
@@ -36,7 +40,7 @@ fn link() {
         // hide the program's code from an attack on its memory; but a hostile server or file has a
         // shorter way, which is to have the model ask for a command.
         println!("cargo::rustc-link-arg-bins=-no-pie");
-        // From the archive: a library less to load.
+        // The unwinder from an archive, not from a shared library that has to be loaded.
         println!("cargo::rustc-link-lib=gcc_eh");
     }
 }
@@ -50,7 +54,7 @@ fn write(name: &str, json: &Value) {
     fs::write(&path, json.to_string()).unwrap_or_else(|why| bad(&path, why));
 }
 
-fn bad<T>(path: &Path, why: impl std::fmt::Display) -> T {
+fn bad(path: &Path, why: impl std::fmt::Display) -> ! {
     eprintln!("{}: {why}", path.display());
     exit(1)
 }

@@ -14,7 +14,8 @@ pub struct Agent<'a> {
     pub model_name: &'a str,
     /// What it may ask for, as the model reads it.
     pub tools: &'a [&'a Definition],
-    /// How many requests it may make; the last one offers no tools.
+    /// How many requests it may make; the last one offers no tools (`last_turn` has the one
+    /// exception).
     pub max_turns: u32,
     /// The whole conversation: a system prompt and a task at the start, gone at the end.
     pub messages: Vec<Value>,
@@ -22,7 +23,9 @@ pub struct Agent<'a> {
     pub outcome: Outcome,
 }
 
-/// Runs the calls of one reply; gives one message for each, with its result, in their order.
+/// Runs the calls of one reply; gives one message for each, with its result, in their order. It is
+/// given the agent so that `Agent::answer` can make the messages: the loop knows no tool, and no
+/// tool knows the loop.
 pub type Act<'a> = dyn Fn(&Agent, &[Call]) -> Vec<Value> + 'a;
 
 impl Agent<'_> {

@@ -1,4 +1,5 @@
-//! The command line; `main` calls `run`. Only here, and at an interrupt, does the program exit.
+//! The command line; `main` calls `run`. Only here, and at an interrupt, does a run exit; clap does
+//! so before it, for `--help` and options that it does not know.
 
 use std::process::exit;
 
@@ -21,7 +22,7 @@ fn main() {
 fn run(args: &Args) -> Result<()> {
     ensure!(env::var_os(shell::MARK).is_none(), "a run of agent-subagent cannot start another one");
     fs_err::canonicalize(&args.workdir).and_then(env::set_current_dir).context("--workdir")?;
-    let key = env::var("OPENAI_API_KEY").unwrap_or_default();
+    let key = env::var_os("OPENAI_API_KEY").unwrap_or_default().to_string_lossy().into_owned();
     // `redact` looks for it in every text that leaves the program.
     KEY.get_or_init(|| key.trim().to_owned());
     let roles = Roles::load(args.roles.as_deref())?;
@@ -32,7 +33,7 @@ fn run(args: &Args) -> Result<()> {
     }
     let script = args.script()?;
     let task = args.task(script.as_ref())?;
-    // Those of the recording and the picture too, if asked for; what comes back is the memory's.
+    // Opens the recording and the picture as well, if there are to be any, and gives the memory.
     let memory = args.open_files()?;
 
     // Files of ours that lie elsewhere are open by now. The walls hold for this thread and those that

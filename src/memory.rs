@@ -9,10 +9,8 @@ const RECALLED: usize = 8 * 1024;
 
 /// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An
 /// entry begins at a line `## `, whoever wrote it.
-pub fn recall(mut file: &File) -> String {
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_or_else(warn, drop);
-    let text = String::from_utf8_lossy(&bytes);
+pub fn recall(file: &File) -> String {
+    let text = tail(file, RECALLED + 1).map_err(warn).unwrap_or_default();
     // Where entries begin; of these the first one from which the rest fits.
     let mut starts = iter::once(0).chain(text.match_indices("\n## ").map(|(at, _)| at + 1));
     let newest = starts.find(|start| text.len() - start <= RECALLED).unwrap_or(text.len());
@@ -23,7 +21,7 @@ pub fn recall(mut file: &File) -> String {
 
 /// Appends an entry, in one write, so that runs side by side do not mix. A run that came to no
 /// result leaves none.
-pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome) {
+pub fn remember(file: &File, task: &str, Outcome { end, text, .. }: &Outcome) {
     let mark = match end {
         None => "",
         Some(End::TurnLimit(_)) if !text.is_empty() => "(incomplete) ",
@@ -33,7 +31,7 @@ pub fn remember(mut file: &File, task: &str, Outcome { end, text, .. }: &Outcome
     let part = |text| cut(clean(text).trim(), KEPT, 0).replace("\n## ", "\n ## ");
     let now = clock::now().strftime("%Y-%m-%d %H:%M:%S");
     let entry = format!("\n## {now}\n**Task:** {}\n**Result:** {mark}{}\n", part(task), part(text));
-    file.write_all(entry.as_bytes()).unwrap_or_else(warn);
+    append(file, &entry).unwrap_or_else(warn);
 }
 
 /// Trouble with the file is a warning: it may not cost the answer.

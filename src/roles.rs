@@ -19,8 +19,10 @@ pub struct Role {
     /// A model of its own.
     pub model: Option<String>,
     /// A turn limit of its own, 10 to 30.
+    #[serde(default, deserialize_with = "presets::turns")]
     pub max_turns: Option<u32>,
     /// The only tools it has; all plain ones where the file does not say.
+    #[serde(default, deserialize_with = "presets::some_tools")]
     pub tools: Option<Vec<String>>,
 }
 

@@ -26,7 +26,7 @@ enum LeadTool {
 impl Team<'_> {
     /// Runs the lead's loop on the person's task, with what it remembers of earlier runs.
     pub fn lead(&self, task: &str, memory: &str) -> Outcome {
-        // All that a child has, and these two.
+        // All that a child has, and two that are the lead's own.
         let own = schema::lead_tools(&self.roles.menu());
         let tools: Vec<_> = schema::plain_tools(None).into_iter().chain(&own).collect();
         let system = format!("{}\n{}{memory}", include_str!("lead.md"), place::describe());
@@ -34,7 +34,8 @@ impl Team<'_> {
         self.agent("lead", &tools, [&system, task]).run(&|lead, calls| {
             // Neighbouring `subagent` calls run at once, `--jobs` at most. Any other call waits for
             // those before it, and those after it wait for its end. Each `subagent` call gets a
-            // number, in call order, a refused one too; for a plain call it means nothing.
+            // number, in call order, a refused one too; for a plain call it means nothing. The names
+            // below are those of `LeadTool`.
             self.side_by_side(calls, |call, number| {
                 lead.answer(call, || match &*call.name {
                     "subagent" | "todo" => self.lead_tool(schema::parse::<LeadTool>(call)?, number),
@@ -68,7 +69,7 @@ impl Team<'_> {
         child.model_name = preset.model.as_deref().unwrap_or(child.model_name);
         child.max_turns = preset.max_turns.unwrap_or(child.max_turns);
         say(&child, &format!("starts: {task}"));
-        self.roles.advice(&preset).inspect(|presets| say(&child, presets));
+        self.roles.advise(&child, &preset);
         let files = Files::default();
         child.run(&|child, calls| {
             calls.iter().map(|call| child.answer(call, || tools::run(call, &files))).collect()

@@ -13,7 +13,7 @@ pub mod shell;
 
 /// A plain tool call, understood. A child's calls are parsed into this type and no other: there is
 /// no `subagent` variant for them to become. Variants and fields are named as in `tools.json`:
-/// `{"name": "read", "arguments": {"path": "a.txt"}}` is `Read { path, .. }`.
+/// `{"name": "read", "arguments": {"path": "a.txt"}}` is `Read { path, .. }`. A test compares the two.
 #[derive(Deserialize)]
 #[serde(tag = "name", content = "arguments", rename_all = "lowercase")]
 pub enum Tool {

@@ -24,6 +24,8 @@ fn a_task_comes_from_words_a_dash_or_a_pipe() {
     assert_eq!(task(ok().args(&["fix", "the", "bug"]).run()), "fix the bug");
     assert_eq!(task(ok().args(&["-"]).stdin("from stdin\n").run()), "from stdin");
     assert_eq!(task(ok().args(&[]).stdin("two\nlines\n").run()), "two\nlines");
+    // A diff may hold text in any encoding.
+    assert_eq!(task(ok().args(&["-"]).stdin(*b"caf\xe9\n").run()), "caf\u{fffd}");
     let empty = ok().args(&["-"]).stdin(" \n").run();
     assert_eq!(empty.code, 2);
     assert_holds(&empty.stderr, &["no task", "--help", "Usage: "]);
@@ -241,6 +243,24 @@ fn the_key_is_kept_out_of_results_answers_and_files() {
         assert!(!text.contains("SECRET"), "{text}");
     }
     assert_eq!(run.stdout, "it is [key]\n");
+}
+
+/// Also where the person did not mean it to be one.
+#[test]
+fn the_key_is_kept_out_of_the_object() {
+    let key = "sk-SECRET-1234567890";
+    let replies = [common::delegates(key, "t"), text("child"), text("done")];
+    let run = Scenario::new(replies).env("OPENAI_API_KEY", Some(key)).arg("--json").run();
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &object["subagents"][0]["role"]), (0, &json!("[key]")));
+    assert!(!format!("{}{}", run.stdout, run.stderr).contains("SECRET"));
+    // No text, and so no key that could be sent.
+    let odd = std::os::unix::ffi::OsStringExt::from_vec(b"sk-\xff\xfe".to_vec());
+    let scenario = Scenario::new([text("never")]);
+    let (mut command, _) = scenario.command();
+    let output = command.env::<_, std::ffi::OsString>("OPENAI_API_KEY", odd).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_holds(&String::from_utf8(output.stderr).unwrap(), &["OPENAI_API_KEY has"]);
 }
 
 #[test]
@@ -461,6 +481,17 @@ fn an_interrupt_ends_the_run_and_its_commands() {
         // The killed command may have been told to the model before the end.
         assert!(recording.ends_with('\n') && recording.lines().count() <= 2);
     }
+}
+
+/// As `nohup` starts it.
+#[test]
+fn a_hangup_that_was_ignored_at_the_start_stays_so() {
+    let hang_up = calls("a", "bash", json!({ "command": "kill -HUP $PPID; sleep 0.1; echo on" }));
+    let scenario = || Scenario::new([hang_up.clone(), text("done")]);
+    let run = scenario().under(&["env", "--ignore-signal=HUP"]).run();
+    run.answered("done").asked(2);
+    assert_eq!(run.tool("a"), "on\n");
+    assert_eq!(scenario().under(&["env", "--default-signal=HUP"]).run().code, 130);
 }
 
 #[test]

@@ -225,7 +225,10 @@ fn a_preset_with_a_mistake_stops_the_start() {
         (format!("{valid}tools = [\"bsh\"]\n"), 3, "read, write, edit, glob, grep, bash"),
         (format!("{valid}max_turns = 9\n"), 3, "10 to 30"),
         (format!("{valid}max_turns = 31\n"), 3, "10 to 30"),
-        (format!("{valid}max_turns = \"many\"\n"), 3, "expected u32"),
+        (format!("{valid}max_turns = -1\n"), 3, "10 to 30"),
+        (format!("{valid}  \"max_turns\" = 31\n"), 3, "10 to 30"),
+        ("prompt = \"\"\"\nmax_turns\n\"\"\"\nmax_turns = 31\n".to_owned(), 4, "10 to 30"),
+        (format!("{valid}max_turns = \"many\"\n"), 3, "expected i64"),
     ];
     for (content, line, allowed) in mistakes {
         let run = Scenario::new([text("never")]).file("roles/reviewer.toml", &content).run();
@@ -424,6 +427,30 @@ fn a_long_memory_is_shown_from_its_newest_whole_entries() {
     assert!(shown.len() > 7_000 && shown.len() < 9_000, "{}", shown.len());
     let after = run.memory();
     assert!(after.starts_with(&memory) && after.len() > memory.len());
+}
+
+#[test]
+fn a_memory_of_any_size_is_read_from_its_end() {
+    // More than the program may have in memory.
+    let make = "echo '## kept' > end; truncate -s 40G memory/agent_memory.md; \
+        (echo; cat end) >> memory/agent_memory.md";
+    let limited = ["bash", "-c", "ulimit -v 4000000; exec \"$@\"", "-"];
+    let run = Scenario::new([text("ANSWER")]).folder("memory").prepare(make).under(&limited).run();
+    run.answered("ANSWER").asked(1);
+    assert_holds(run.system(1), &["(older entries are left out):\n## kept"]);
+}
+
+/// An editor, or the program's own `edit`, puts a new file in the place of the old one.
+#[test]
+fn a_memory_that_is_replaced_during_the_run_gets_its_entry() {
+    let edit =
+        json!({ "path": "memory/agent_memory.md", "old_string": "wrong", "new_string": "right" });
+    let run = Scenario::new([calls("a", "edit", edit), text("ANSWER")])
+        .file("memory/agent_memory.md", "## old\nwrong\n")
+        .run();
+    run.answered("ANSWER").asked(2);
+    assert!(run.memory().starts_with("## old\nright\n\n## "), "{}", run.memory());
+    assert!(run.memory().ends_with("**Result:** ANSWER\n"), "{}", run.memory());
 }
 
 /// A24
@@ -653,9 +680,13 @@ fn a_role_can_work_for_the_person_directly() {
         !run.offered(1).contains(&"subagent".into()) && !run.offered(1).contains(&"todo".into())
     );
     assert!(!run.dir.path().join("memory").exists());
-    let near = Scenario::new([text("ok")]).args(&["--role", "reviever", "look"]).run();
+    // What a person mistypes is a warning; what a lead makes up is none.
+    let near = Scenario::new([text("ok")]).args(&["--role", "reviever", "look", "-q"]).run();
     near.answered("ok");
-    assert_holds(&near.stderr, &["has no preset", "near it: reviewer"]);
+    assert_holds(&near.stderr, &["warning: reviever has no preset", "near it: reviewer"]);
+    let made_up = [delegates("poet", "rhyme"), text("rhymes"), text("ok")];
+    let made_up = Scenario::new(made_up).arg("-q").run();
+    assert_eq!((made_up.answered("ok").stderr.as_str(), made_up.code), ("", 0));
 }
 
 #[test]

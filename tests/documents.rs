@@ -102,6 +102,7 @@ fn every_option_is_in_both_readmes_and_each_in_them_is_one() {
     let others = [
         "--release",
         "--path",
+        "--locked",
         "--test",
         "--ignored",
         "--version",

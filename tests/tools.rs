@@ -400,6 +400,9 @@ fn nothing_is_written_outside_the_walls() {
     assert_eq!(fs::read_to_string(&kept).unwrap(), "precious\n");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     assert_holds(&run.tool("0"), &["Error: ", &shown.to_string(), "--allow-write"]);
+    let long = calling(&[("write", json!({ "path": "x".repeat(300), "content": "" }))]).run();
+    assert_holds(&long.tool("0"), &["Error: cannot write ", "too long"]);
+    assert!(!long.tool("0").contains("--allow-write"), "the walls have nothing to do with it");
     assert_holds(&run.tool("3"), &["precious"]);
     assert_eq!(run.tool("4"), "fine\n");
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
@@ -723,4 +726,23 @@ fn line_ends_are_no_part_of_what_grep_matches() {
     assert_eq!(told, ["no matches", "f:2:", "f:4:last", "f:3:word two"]);
     let run = calling(&[("grep", json!({ "pattern": "one\\nword" }))]).run();
     assert_holds(&run.tool("0"), &["Error: ", "within each line"]);
+}
+
+/// The system ends a program for it, unless that program hears of it.
+#[test]
+fn a_file_beyond_the_limit_of_the_shell_is_an_error() {
+    let limited = ["bash", "-c", "ulimit -f 4; exec \"$@\"", "-"];
+    let large = "x".repeat(9000);
+    let run = calling(&[
+        ("write", json!({ "path": "f", "content": large })),
+        bash("head -c 9000 /dev/zero > g; echo $?"),
+    ])
+    .file("f", "old")
+    .under(&limited)
+    .run();
+    run.answered("all done");
+    assert_holds(&run.tool("0"), &["Error: cannot write ", "too large"]);
+    assert_eq!(run.read("f"), "old");
+    // What it starts meets the signal as usual: 128 and its number.
+    assert!(run.tool("1").ends_with("153\n"), "{}", run.tool("1"));
 }

@@ -27,6 +27,7 @@ impl Cost {
 
 impl From<Error> for End {
     fn from(why: Error) -> End {
+        // An interrupt comes as an `End` already.
         why.downcast().unwrap_or_else(|why| End::Failed(why.into()))
     }
 }

@@ -1,6 +1,6 @@
 //! The command line, and what it asks for.
 
-use std::io::{IsTerminal, read_to_string, stdin};
+use std::io::{IsTerminal, stdin};
 use std::num::NonZeroUsize;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -23,13 +23,13 @@ pub struct Args {
     task: Vec<String>,
 
     /// Model to ask
-    #[arg(short, long, env = "OPENAI_MODEL", default_value = MODEL, help_heading = "Model")]
+    #[arg(short, long, value_name = "NAME", env = "OPENAI_MODEL", default_value = MODEL, help_heading = "Model")]
     pub model: String,
     /// Server to ask; usually ends in /v1
-    #[arg(long, env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE, hide_env_values = true, help_heading = "Model")]
+    #[arg(long, value_name = "URL", env = "OPENAI_BASE_URL", default_value = DEFAULT_BASE, hide_env_values = true, help_heading = "Model")]
     pub base_url: String,
     /// Seconds that one request may take
-    #[arg(long, default_value_t = 600, value_parser = value_parser!(u64).range(1..), help_heading = "Model")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = value_parser!(u64).range(1..), help_heading = "Model")]
     pub timeout: u64,
     /// Watch a scripted team build todo-app/: only the model's words are scripted; -v adds a guided tour
     #[arg(long, conflicts_with_all = ["task", "replay"], help_heading = "Recordings")]
@@ -45,10 +45,10 @@ pub struct Args {
     pub picture: Option<PathBuf>,
 
     /// Most turns of the lead, and of each specialist: 10 to 30
-    #[arg(short = 'n', long, default_value_t = 20, value_parser = value_parser!(u32).range(10..=30), help_heading = "Specialists")]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = value_parser!(u32).range(10..=30), help_heading = "Specialists")]
     pub max_turns: u32,
     /// Most specialists at once
-    #[arg(short, long, default_value = "4", help_heading = "Specialists")]
+    #[arg(short, long, value_name = "N", default_value = "4", help_heading = "Specialists")]
     pub jobs: NonZeroUsize,
     /// Run this one specialist directly, without a lead
     #[arg(long, value_name = "NAME", conflicts_with = "demo", value_parser = NonEmptyStringValueParser::new(), help_heading = "Specialists")]
@@ -112,7 +112,9 @@ impl Args {
             console::TOUR.store(0, Relaxed);
             return Script::parse(include_str!("demo.jsonl")).map(Some);
         }
-        let text = self.replay.as_ref().map(fs::read_to_string).transpose()?;
+        // A crash may have cut it in the middle of a character.
+        let text = self.replay.as_ref().map(fs::read).transpose()?;
+        let text = text.as_deref().map(String::from_utf8_lossy);
         text.as_deref().map(Script::parse).transpose().context("--replay")
     }
 
@@ -121,7 +123,11 @@ impl Args {
     pub fn task(&self, script: Option<&Script>) -> Result<String> {
         let words = self.task.join(" ");
         let piped = words.is_empty() && script.is_none() && !stdin().is_terminal();
-        let task = if piped || words == "-" { read_to_string(stdin())? } else { words };
+        let wanted = piped || words == "-";
+        let read = || stdin().lock().bytes().collect::<Result<_, _>>().context("stdin");
+        let bytes = if wanted { read()? } else { words.into_bytes() };
+        // A diff may hold text in any encoding.
+        let task = String::from_utf8_lossy(&bytes).into_owned();
         let task = Some(task).filter(|task| !task.trim().is_empty());
         let task = task.or_else(|| script.and_then(Script::task));
         task.with_context(|| format!("no task (see --help)\n\n{}", Args::command().render_usage()))

@@ -62,9 +62,7 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
         all().insert(number, (name(&agent.outcome), Instant::now()));
         let tick = move || {
             while wait.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
-                let who = |(name, start): &(String, Instant)| {
-                    format!("{name} {} s", start.elapsed().as_secs())
-                };
+                let who = |(who, at): &(_, Instant)| format!("{who} {} s", at.elapsed().as_secs());
                 let who: Vec<_> = all().values().map(who).collect();
                 let line = fit(&format!("waiting for the model: {}", who.join(", ")));
                 rewrite(&line, measure_text_width(&line));
@@ -82,8 +80,9 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
 
 /// Shows what an agent does, on one line.
 pub fn say(agent: &Agent, what: &str) {
-    let (line, color) =
-        (line(agent, what), if what.contains("failed: ") { Color::Red } else { Color::Cyan });
+    // It, or a tool.
+    let failed = what.split(' ').take(2).any(|word| word == "failed:");
+    let (line, color) = (line(agent, what), if failed { Color::Red } else { Color::Cyan });
     let name = name(&agent.outcome);
     tell(1, &line.replacen(&name, &name.color(color).to_string(), 1));
 }

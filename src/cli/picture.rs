@@ -42,7 +42,6 @@ impl Picture {
         let data = redact(&json!(*all).to_string()).replace('<', "\\u003c");
         let page = include_str!("picture.html").replacen("[/*exchanges*/]", &data, 1);
         let written = self.file.set_len(0).and_then(|()| (&self.file).write_all(page.as_bytes()));
-        let warn = |why| tell(0, &format!("warning: no picture: {why}"));
-        written.unwrap_or_else(warn);
+        written.unwrap_or_else(|why| tell(0, &format!("warning: no picture: {why}")));
     }
 }

@@ -100,7 +100,7 @@ fn json(outcome: &Outcome) -> Value {
     let answer = answer.filter(|text| !text.is_empty());
     let error = end.as_ref().map(|end| clean(&end.to_string()));
     let tokens = || json!({ "prompt_tokens": read, "completion_tokens": written });
-    json!({ "role": role, "answer": answer, "finished": end.is_none(), "turns": turns,
+    json!({ "role": clean(role), "answer": answer, "finished": end.is_none(), "turns": turns,
         "tool_calls": calls, "usage": (*read > 0).then(tokens),
         "seconds": (seconds * 10.0).round() / 10.0, "error": error })
 }

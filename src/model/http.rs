@@ -54,11 +54,12 @@ impl Server {
         ensure!(key.is_some() || base != DEFAULT_BASE, "no key: set OPENAI_API_KEY, or {SET}");
         let shown = public(base);
         ensure!(!base.ends_with(ENDPOINT), "{shown} is the whole endpoint: {SET} without that end");
-        let sendable = key.iter().all(|key| HeaderValue::from_str(key).is_ok());
+        let sendable = key.iter().all(|key| key.is_ascii() && HeaderValue::from_str(key).is_ok());
         ensure!(sendable, "OPENAI_API_KEY has a line end or another character that no key has");
         let url = Url::parse(base).ok();
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-        let mut url = url.with_context(|| format!("{shown} is no URL of a server: {SET}"))?;
+        let mut url =
+            url.with_context(|| format!("{shown} is no http:// or https:// URL: {SET}"))?;
         // The provider is a choice of the whole process; a second one changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT);

@@ -32,10 +32,10 @@ impl Script {
     /// The next answer that was recorded for an agent.
     pub fn next(&self, agent: usize) -> Result<Value> {
         let mut left = self.0.lock().expect("no thread panics");
-        let next = left.iter().position(|line| line["agent"] == name(agent));
-        let next =
-            next.with_context(|| format!("the recording ends here for agent {}", name(agent)))?;
-        let mut line = left.remove(next);
+        let at = left.iter().position(|line| line["agent"] == name(agent));
+        let at =
+            at.with_context(|| format!("the recording ends here for agent {}", name(agent)))?;
+        let mut line = left.remove(at);
         ensure!(line["error"].is_null(), "{}", line["error"].as_str().unwrap_or_default());
         Ok(line["reply"].take())
     }

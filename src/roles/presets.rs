@@ -1,5 +1,8 @@
 //! Reading preset files: what ships, what the person has, what the project has.
 
+use etcetera::BaseStrategy;
+use glob::{MatchOptions, Pattern, glob_with};
+use serde::de::{Deserializer, Error as _};
 use serde_json::value::RawValue;
 
 use crate::cli::prelude::*;
@@ -8,31 +11,30 @@ use crate::cli::prelude::*;
 const SHIPPED: &str = include_str!(concat!(env!("OUT_DIR"), "/roles.json"));
 
 impl Roles {
-    /// Shipped presets, under those of the person, under those of the project (`folder`, or
-    /// `./roles`): a file takes the place of one of the same name. One bad file is an error.
+    /// The project's presets (`folder`, or `./roles`), the person's, and those that ship: of presets
+    /// with the same file name, the first one counts. One bad file is an error.
     pub fn load(folder: Option<&Path>) -> Result<Roles> {
         let mut roles = super::Roles(BTreeMap::new());
+        folder.map_or(Ok(()), |folder| fs::read_dir(folder).map(drop))?;
+        let config = etcetera::choose_base_strategy().map(|base| base.config_dir());
+        let person = config.map(|folder| folder.join("agent-subagent/roles")).ok();
+        let project = folder.unwrap_or("roles".as_ref()).to_owned();
+        // Editors leave hidden copies such as .#reviewer.toml.
+        let shown = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
+        for place in iter::once(project).chain(person) {
+            let place = Pattern::escape(&place.to_string_lossy());
+            for path in glob_with(&format!("{place}/*.toml"), shown)? {
+                let path = path?;
+                let (text, source) = (fs::read_to_string(regular(&path)?)?, path.display());
+                // The parser's own message has the line, a caret, and what is allowed.
+                let role = toml::from_str(&text).map_err(|why| anyhow!("{source}: {why}"))?;
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                roles.add(&stem, &source.to_string(), role);
+            }
+        }
         for (name, role) in from_str::<BTreeMap<String, &RawValue>>(SHIPPED)? {
             let role = from_str(role.get()).with_context(|| format!("built in: {name}.toml"))?;
             roles.add(&name, "built in", role);
-        }
-        let home = env::home_dir().unwrap_or_default().join(".config");
-        let config = env::var_os("XDG_CONFIG_HOME").map_or(home, Into::into);
-        for place in [&*config.join("agent-subagent/roles"), folder.unwrap_or("roles".as_ref())] {
-            let wanted = place.exists() || folder == Some(place);
-            let files = if wanted { Some(fs::read_dir(place)?) } else { None };
-            for file in files.into_iter().flatten() {
-                let path = file?.path();
-                // Editors leave hidden copies such as .#reviewer.toml.
-                let hidden =
-                    path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
-                if path.extension() == Some("toml".as_ref()) && !hidden {
-                    let text = fs::read_to_string(regular(&path)?)?;
-                    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                    let source = path.to_string_lossy();
-                    roles.add(&stem, &source, parse(&source, &text)?);
-                }
-            }
         }
         Ok(roles)
     }
@@ -43,29 +45,36 @@ impl Roles {
         self.0.iter().map(line).collect()
     }
 
-    /// What the person may want to know of a role that is no preset.
-    pub fn advice(&self, role: &Role) -> Option<String> {
+    /// Tells the person of a role that is no preset: a warning, where it is the person's own choice.
+    pub fn advise(&self, agent: &Agent, role: &Role) {
         let names = self.0.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
         let near = nearest(&role.name, self.0.keys().cloned());
-        role.description.is_empty().then(|| format!("has no preset{near}; there are {names}"))
+        let (level, mark) = if agent.outcome.number == 0 { (0, "warning: ") } else { (1, "") };
+        let name = console::name(&agent.outcome);
+        // Of a preset it says at least where that comes from.
+        if role.description.is_empty() {
+            tell(level, &format!("{mark}{name} has no preset{near}; there are {names}"));
+        }
     }
 
     fn add(&mut self, name: &str, source: &str, mut role: Role) {
         role.description += &format!(" ({source})");
-        role.name = if role.name.is_empty() { name.to_owned() } else { role.name };
-        self.0.insert(name.to_lowercase(), role);
+        role.name = if role.name.trim().is_empty() { name.to_owned() } else { role.name };
+        self.0.entry(name.trim().to_lowercase()).or_insert(role);
     }
 }
 
-/// What a file says, if all of it can be meant.
-fn parse(source: &str, text: &str) -> Result<Role> {
-    // The parser's own message has the line, a caret, and the keys that are allowed.
-    let role: Role = toml::from_str(text).map_err(|error| anyhow!("{source}: {error}"))?;
-    let at = |key| text.lines().take_while(|line| !line.starts_with(key)).count() + 1;
-    let turns = role.max_turns.unwrap_or(10);
-    ensure!((10..=30).contains(&turns), "{source}:{}: max_turns is 10 to 30", at("max_turns"));
+/// A turn limit, in a preset.
+pub fn turns<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let turns = i64::deserialize(from)?.try_into().ok().filter(|turns| (10..=30).contains(turns));
+    turns.map(Some).ok_or_else(|| D::Error::custom("max_turns is 10 to 30"))
+}
+
+/// Tools that a preset allows.
+pub fn some_tools<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let known: Vec<_> = tools::schema::PLAIN.iter().map(tools::schema::name).collect();
-    let unknown = role.tools.iter().flatten().any(|tool| !known.contains(&&**tool));
-    ensure!(!unknown, "{source}:{}: tools can be {}", at("tools"), known.join(", "));
-    Ok(role)
+    let tools = Vec::<String>::deserialize(from)?;
+    let all = tools.iter().all(|tool| known.contains(&&**tool));
+    let bad = || D::Error::custom(format!("tools can be {}", known.join(", ")));
+    if all { Ok(Some(tools)) } else { Err(bad()) }
 }

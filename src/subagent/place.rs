@@ -2,7 +2,7 @@
 
 use crate::cli::prelude::*;
 
-/// The end of every system prompt.
+/// Stands in every system prompt; in the lead's, its memory comes after it.
 pub fn describe() -> String {
     let (folder, system) = (env::current_dir().unwrap_or_default(), env::consts::OS);
     let date = clock::now().strftime("%Y-%m-%d");

@@ -16,9 +16,6 @@ impl super::Team<'_> {
     fn batch(&self, batch: &[Call], work: &(impl Fn(&Call, usize) -> Value + Sync)) -> Vec<Value> {
         let children = batch.iter().filter(|call| call.name == "subagent").count();
         let numbers = self.children.fetch_add(children, Relaxed) + 1..;
-        if let [call] = batch {
-            return vec![work(call, numbers.start)];
-        }
         let (queue, results) = (Mutex::new(numbers.zip(batch)), Mutex::new(BTreeMap::new()));
         let next = || queue.lock().expect("no thread panics").next();
         let work = || {

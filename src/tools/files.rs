@@ -1,6 +1,6 @@
 //! read, write and edit: numbered lines, and changes that happen fully or not at all.
 
-use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
+use std::{fs::Metadata, io::ErrorKind, os::unix::fs::MetadataExt, time::SystemTime};
 
 use atomic_write_file::AtomicWriteFile;
 use memchr::{memchr, memmem, memrchr};
@@ -116,7 +116,9 @@ impl Files {
             let new = folder.and_then(|()| AtomicWriteFile::open(file));
             new.and_then(|mut new| new.write_all(content).and_then(|()| new.commit()))
         };
-        done.with_context(|| format!("cannot write {} (see --allow-write)", file.display()))?;
+        let refused = done.as_ref().is_err_and(|why| why.kind() == ErrorKind::PermissionDenied);
+        let help = if refused { " (see --allow-write)" } else { "" };
+        done.with_context(|| format!("cannot write {}{help}", file.display()))?;
         if known {
             self.note(file);
         }

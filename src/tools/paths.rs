@@ -1,5 +1,7 @@
 //! What stands at a path: which file is meant, whether it is one to read, and its lines.
 
+use std::{io::Seek, io::SeekFrom, os::unix::fs::MetadataExt};
+
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::fs::OFlags;
 
@@ -54,6 +56,22 @@ pub fn own_file(path: &Path) -> Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let path = if path.exists() { regular(path)? } else { path };
     Ok(File::options().read(true).append(true).create(true).open(path)?)
+}
+
+/// The end of a text file, at most that many bytes.
+pub fn tail(mut file: &File, most: usize) -> Result<String> {
+    let (mut bytes, size) = (Vec::new(), file.metadata()?.len());
+    file.seek(SeekFrom::Start(size.saturating_sub(most as u64)))?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Adds a text to such a file, in one write; to the new one, if somebody has put one in its place
+/// since it was opened, as editors do.
+pub fn append(file: &File, text: &str) -> Result<()> {
+    let gone = file.metadata()?.nlink() == 0;
+    let new = if gone { Some(own_file(file.path())?) } else { None };
+    Ok(new.as_ref().unwrap_or(file).write_all(text.as_bytes())?)
 }
 
 /// Whether a part of the path is a link in a folder where commands can write: an earlier run may

@@ -9,21 +9,19 @@ pub struct Item {
     status: Status,
 }
 
-#[derive(Deserialize)]
+/// How far it is, with the mark for it.
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
-    Pending,
-    InProgress,
-    Completed,
+    Pending = b' ' as isize,
+    InProgress = b'>' as isize,
+    Completed = b'x' as isize,
 }
 
 /// Shows the plan to the person, and gives it as the lead will see it again.
 pub fn show(items: &[Item]) -> String {
-    let line = |Item { content, status }: &Item| match status {
-        Status::Pending => format!("[ ] {}", one_line(content)),
-        Status::InProgress => format!("[>] {}", one_line(content)),
-        Status::Completed => format!("[x] {}", one_line(content)),
-    };
+    let mark = |status: Status| char::from(status as u8);
+    let line = |item: &Item| format!("[{}] {}", mark(item.status), one_line(&item.content));
     let plan = items.iter().map(line).collect::<Vec<_>>().join("\n");
     let plan = if plan.is_empty() { "(no steps)".to_owned() } else { plan };
     tell(1, &plan);

@@ -4,23 +4,15 @@ use serde_json::value::RawValue;
 
 use crate::cli::prelude::*;
 
-/// A tool as the models read it.
+/// A tool as the models read it. Its parameters are a JSON schema, as text: it goes out with every
+/// request, and nobody here looks into it.
 #[derive(Serialize, Deserialize)]
-pub struct Definition {
-    #[serde(rename = "type")]
-    kind: String,
-    function: Function,
+#[serde(tag = "type", content = "function", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Definition {
+    Function { name: String, description: String, parameters: Box<RawValue> },
 }
 
-#[derive(Serialize, Deserialize)]
-struct Function {
-    name: String,
-    description: String,
-    /// A JSON schema, as text: it goes out with every request, and nobody here looks into it.
-    parameters: Box<RawValue>,
-}
-
-/// All plain tools, as `tools.json` has them, without its line ends; `build.rs` made the copy.
+/// All plain tools, as `tools.json` has them; `build.rs` made a copy without its white space.
 pub static PLAIN: LazyLock<Vec<Definition>> = LazyLock::new(|| {
     from_str(include_str!(concat!(env!("OUT_DIR"), "/tools.json"))).expect("it is a list")
 });
@@ -37,28 +29,27 @@ pub fn plain_tools(allowed: Option<&[String]>) -> Vec<&'static Definition> {
 pub fn lead_tools(presets: &str) -> Vec<Definition> {
     let own = include_str!(concat!(env!("OUT_DIR"), "/subagent.json"));
     let mut tools: Vec<Definition> = from_str(own).expect("it is a list");
-    tools[0].function.description += &format!("\n\nPresets for role:\n{presets}");
+    // `subagent` is the first of them.
+    let Definition::Function { description, .. } = &mut tools[0];
+    *description += &format!("\n\nPresets for role:\n{presets}");
     tools
 }
 
 /// Whether a call is of a tool that was offered; else an error that names those.
 pub fn offered(tools: &[&Definition], Call { name: wanted, .. }: &Call) -> Result<()> {
     let names: Vec<&str> = tools.iter().map(|tool| name(tool)).collect();
+    let (known, names) = (names.contains(&&**wanted), names.join(", "));
     let note = if wanted == "subagent" { " (sub-agents cannot start sub-agents)" } else { "" };
-    ensure!(
-        names.contains(&&**wanted),
-        "unknown tool {wanted}; you have {}{note}",
-        names.join(", ")
-    );
+    ensure!(known, "unknown tool {wanted}; you have {names}{note}");
     Ok(())
 }
 
 /// What a tool is called.
-pub fn name(tool: &Definition) -> &str {
-    &tool.function.name
+pub fn name(Definition::Function { name, .. }: &Definition) -> &str {
+    name
 }
 
-/// A call as a type, if it is of one of these tools; or what is wrong with it.
+/// A call as a value of `T`, if that has a variant with the tool's name; or what is wrong with it.
 pub fn parse<T: DeserializeOwned>(Call { name, arguments, .. }: &Call) -> Result<T> {
     let mut arguments = arguments.clone().map_err(|problem| anyhow!("{name}: {problem}"))?;
     // Some models write numbers as text.

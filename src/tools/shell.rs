@@ -13,10 +13,7 @@
 use std::ffi::{CString, OsString};
 use std::fs::DirBuilder;
 use std::io::{PipeWriter, copy, pipe, sink};
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::{fs::DirBuilderExt, prelude::*};
 use std::process::{ExitStatus, id};
 
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};

@@ -96,10 +96,11 @@ pub struct Scenario {
     env: HashMap<String, Option<String>>,
     replies: Vec<Reply>,
     answers: Vec<(String, Vec<Reply>)>,
-    stdin: Option<String>,
+    stdin: Option<Vec<u8>>,
     open_stdin: bool,
     kill_after: Option<(&'static str, Duration)>,
     interrupt_when: Option<&'static str>,
+    under: Vec<String>,
 }
 
 /// The same run when it has ended.
@@ -124,6 +125,7 @@ impl Scenario {
             open_stdin: false,
             kill_after: None,
             interrupt_when: None,
+            under: Vec::new(),
         }
     }
 
@@ -174,7 +176,7 @@ impl Scenario {
         self.folder("tmp").env("TMPDIR", folder.to_str())
     }
 
-    pub fn stdin(mut self, text: &str) -> Scenario {
+    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Scenario {
         self.stdin = Some(text.into());
         self
     }
@@ -197,11 +199,19 @@ impl Scenario {
         self
     }
 
+    /// Starts the program by way of this command, which gets the program and its arguments.
+    pub fn under(mut self, command: &[&str]) -> Scenario {
+        self.under = command.iter().map(ToString::to_string).collect();
+        self
+    }
+
     /// The program, ready to start, and what the server will have seen.
     pub fn command(&self) -> (Command, Arc<Mutex<Vec<Seen>>>) {
         let (address, seen) = serve(self.replies.clone(), self.answers.clone());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agent-subagent"));
-        command.current_dir(self.dir.path()).args(&self.args);
+        let program = env!("CARGO_BIN_EXE_agent-subagent").to_owned();
+        let mut words = self.under.iter().chain([&program]);
+        let mut command = Command::new(words.next().unwrap());
+        command.args(words).args(&self.args).current_dir(self.dir.path());
         for variable in
             ["AGENT_SUBAGENT_RUN", "NO_COLOR", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
         {
@@ -232,7 +242,7 @@ impl Scenario {
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take();
         if let Some(text) = &self.stdin {
-            stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+            stdin.take().unwrap().write_all(text).unwrap();
         }
         if let Some((file, wait)) = self.kill_after {
             let file = self.dir.path().join(file);

@@ -35,9 +35,8 @@ pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
             return Ok(list(lines, count.max(SHOWN) - SHOWN, &passed));
         }
         let wanted = SHOWN - lines.len();
-        let search = |part: &[DirEntry]| {
-            part.iter().map(|file| hits(file, &matchers, wanted)).collect::<Vec<_>>()
-        };
+        let one = |file: &DirEntry| hits(file, &matchers, wanted);
+        let search = |part: &[DirEntry]| part.iter().map(one).collect::<Vec<_>>();
         thread::scope(|scope| -> Result<()> {
             let parts = batch.chunks(batch.len().div_ceil(cores));
             let start = |part| Builder::new().spawn_scoped(scope, move || search(part));
@@ -87,8 +86,7 @@ fn hits(entry: &DirEntry, matchers: &[Regex; 2], wanted: usize) -> Result<(Vec<S
                 if lines.len() < wanted {
                     number += memchr_iter(b'\n', &text[counted..start]).count();
                     counted = start;
-                    let line = String::from_utf8_lossy(line);
-                    let line = cut(&line, SHOWN_LINE, 0);
+                    let line = cut(&String::from_utf8_lossy(line), SHOWN_LINE, 0);
                     lines.push(format!("{}:{number}:{line}", shown(entry)));
                 }
             }
