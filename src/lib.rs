@@ -13,29 +13,33 @@
 //! Two floors: these files are the lesson, and name the ideas; the folders beside them are rooms
 //! downstairs, where each ugly truth (processes, HTTP, atomic files, terminals) is handled once.
 //! Who starts whom goes one way: main → subagent → agent → model; subagent → roles; agent and
-//! subagent → tools; main → memory. What shows and reports (`cli`), and the cutting of texts, is
-//! used from everywhere.
+//! subagent → tools; main → memory. Before that, main makes what they need: roles, walls, a model;
+//! and roles ask tools which names there are. What shows and reports (`cli`), and the cutting of
+//! texts, is used from everywhere.
 //!
-//! The names that all files share come from one list, `cli/prelude.rs`. In the order in which you
-//! meet them, to come back to:
+//! The names that all files share come from one list, `cli/prelude.rs`. Here they are with their
+//! places, to come back to:
 //!
-//! - agent.rs: `console::asking`, `waiting`, `calling`, `answered` and `ended` show the person
-//!   fixed points of the loop; `asking`, `ended` and `Outcome::add` tell `report::keep` how far the
-//!   agent is.
-//! - `say` shows the person a line about an agent; `tell` shows any text, from a level on: 0 always,
-//!   1 without `-q`, 2 with `-v`.
-//! - `schema` has the tools as the models read them. `offered` checks that a call is of a tool on
-//!   the agent's list; `parse` makes a call a type.
-//! - `clean` takes control characters and the key (`KEY`) out of a text, `redact` only the key;
-//!   `cut` leaves out the middle of one that is longer than `LIMIT`.
-//! - tools.rs: `Files` is what an agent knows of the files it has seen.
-//! - subagent.rs: `Args` is the command line. `plain_tools` are those that any agent can have,
-//!   `lead_tools` the lead's own. `message` makes a message of the conversation. `place::describe`
-//!   says in a system prompt where and when it is. `Roles::menu` is the list of presets in words,
-//!   `advice` what the person is told of a role without one.
-//! - memory.rs: `clock` has the local time.
-//! - The crates: `anyhow` for errors (`bail!` and `ensure!` return one), `serde_json` for JSON (a
-//!   `Value` is any piece of it, `json!` makes one), `clap` for options.
+//! - cli/console.rs: `say` shows the person a line about an agent; `tell` shows any text, from a
+//!   level on: 0 always, 1 without `-q`, 2 with `-v`. `asking`, `waiting`, `calling`, `answered` and
+//!   `ended` show fixed points of the loop.
+//! - cli/report.rs: `keep` takes note of how far an agent is, for the end of the run.
+//! - tools/schema.rs: a `Definition` is a tool as the models read it. `plain_tools` are those that any
+//!   agent can have, `lead_tools` the lead's own. `offered` checks that a call is of a tool on the
+//!   agent's list; `parse` makes a call a type.
+//! - tools/clip.rs: `clean` takes control characters and the key (`KEY`) out of a text, `redact` only
+//!   the key; `cut` leaves out the middle of one that is longer than `LIMIT`.
+//! - tools/files.rs: `Files` is what an agent knows of the files it has seen.
+//! - tools/paths.rs: `tail` and `append` are for the memory's file.
+//! - roles/presets.rs: `load`, `menu` and `advise` of `Roles`: the presets read, in words, and what
+//!   the person is told of a role without one.
+//! - subagent/place.rs: `describe` says in a system prompt where and when it is.
+//! - cli/args.rs: `Args` is the command line. cli/clock.rs has the local time.
+//! - model.rs: `message` makes a message of the conversation.
+//! - The crates: `anyhow` for errors (`bail!` and `ensure!` return one), `thiserror` for one with
+//!   kinds; `serde` makes types of JSON and JSON of types, `serde_json` has JSON itself (a `Value` is
+//!   any piece of it, `json!` makes one, `from_str` reads one); `fs_err` is std's `fs` and `File` with
+//!   errors that name the path; `clap` for options.
 
 pub mod agent;
 pub mod tools;
