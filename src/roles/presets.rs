@@ -21,7 +21,7 @@ impl Roles {
         let project = folder.unwrap_or("roles".as_ref()).to_owned();
         // Editors leave hidden copies such as .#reviewer.toml.
         let shown = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
-        for place in iter::once(project).chain(person) {
+        for place in iter::once(project).chain(person).filter(|place| place.is_dir()) {
             let place = Pattern::escape(&place.to_string_lossy());
             for path in glob_with(&format!("{place}/*.toml"), shown)? {
                 let path = path?;
