@@ -35,33 +35,34 @@ pub fn glob(pattern: &str) -> Result<String> {
     let fixed: String = pattern.split_inclusive('/').take_while(literal).collect();
     let (steps, passed) = (pattern.split_at(fixed.len()).1.split('/').count(), Cell::new(false));
     let depth = if pattern.contains("**") { usize::MAX } else { steps };
-    let found = walk(&fixed, pattern, depth, &passed)?.filter(|entry| matches(&shown(entry)));
-    let time = |entry: &DirEntry| entry.path().metadata().and_then(|file| file.modified()).ok();
-    let mut found: Vec<_> = found.map(|entry| (Reverse(time(&entry)), shown(&entry))).collect();
-    found.sort();
-    let (more, paths) =
-        (found.len().saturating_sub(SHOWN), found.into_iter().map(|(_, path)| path));
-    Ok(list(paths.take(SHOWN).collect(), more, &passed))
+    let found = walk(&fixed, pattern, depth, false, &passed)?.map(|entry| (shown(&entry), entry));
+    let found = found.filter(|(path, _)| matches(path));
+    let time = |entry: DirEntry| entry.path().metadata().and_then(|file| file.modified()).ok();
+    let mut found: Vec<_> = found.map(|(path, entry)| (Reverse(time(entry)), path)).collect();
+    found.sort_unstable();
+    let more = found.len().saturating_sub(SHOWN);
+    Ok(list(found.into_iter().take(SHOWN).map(|(_, path)| path).collect(), more, &passed))
 }
 
-/// What lies below a path and is no folder, in order of name. Links are listed but not followed, so
+/// What lies below a path and is no folder, in order of name if `sorted`. Links are listed but not followed, so
 /// none can lead in a circle; other file systems are not entered.
 fn walk(
-    start: &str, named: &str, depth: usize, passed: &Cell<bool>,
+    start: &str, named: &str, depth: usize, sorted: bool, passed: &Cell<bool>,
 ) -> Result<impl Iterator<Item = DirEntry>> {
     let start = resolve(if start.is_empty() { "." } else { start });
     start.symlink_metadata().with_context(|| start.display().to_string())?;
     let named = named.split(['/', '{', ',', '}']).any(|part| SKIPPED.contains(&part));
     let wanted = move |entry: &DirEntry| {
-        let skip = SKIPPED.iter().any(|name| entry.file_name() == *name);
-        let skip = skip && entry.file_type().is_dir() && entry.depth() > 0 && !named;
+        let skip = entry.file_type().is_dir() && entry.depth() > 0 && !named;
+        let skip = skip && SKIPPED.iter().any(|name| entry.file_name() == *name);
         passed.set(passed.get() || skip && entry.depth() < depth);
         !skip
     };
-    let all =
-        WalkDir::new(start).max_depth(depth).same_file_system(true).sort_by_file_name().into_iter();
+    let all = WalkDir::new(start).max_depth(depth).same_file_system(true);
+    let all = if sorted { all.sort_by_file_name() } else { all };
     let open = |entry: walkdir::Result<DirEntry>| entry.map_err(|_| passed.set(true)).ok();
-    Ok(all.filter_entry(wanted).filter_map(open).filter(|entry| !entry.file_type().is_dir()))
+    let all = all.into_iter().filter_entry(wanted).filter_map(open);
+    Ok(all.filter(|entry| !entry.file_type().is_dir()))
 }
 
 /// The path of what was found, as the model may use it.

@@ -26,7 +26,7 @@ pub fn grep(pattern: &str, path: Option<&str>) -> Result<String> {
     let matchers = [anywhere, Regex::new(pattern)?];
     let (path, passed) = (path.unwrap_or_default(), Cell::new(false));
     let safe = |entry: &DirEntry| entry.file_type().is_file() || entry.depth() == 0;
-    let mut files = walk(path, path, usize::MAX, &passed)?.filter(safe);
+    let mut files = walk(path, path, usize::MAX, true, &passed)?.filter(safe);
     let (mut lines, mut count) = (Vec::new(), 0);
     let cores = available_parallelism().map_or(1, usize::from);
     loop {
