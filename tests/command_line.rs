@@ -149,6 +149,7 @@ fn help_version_and_usage_errors() {
         (&["-v", "-q", "x"], "--quiet"),
         (&["-C", "nowhere", "x"], "nowhere"),
         (&["--allow-write", "nowhere", "x"], "nowhere"),
+        (&["--role", " ", "x"], "names nobody"),
         (&["--replay", "nowhere"], "nowhere"),
         (&["--record", "/dev/null/where", "x"], "/dev/null"),
         (&["--record", "/proc/self/exe", "x"], "/proc/self/exe"),

@@ -221,14 +221,15 @@ fn a_preset_with_a_mistake_stops_the_start() {
     let mistakes = [
         ("description = \"reviews\nprompt = \"x\"\n".to_owned(), 1, "string"),
         (format!("{valid}promt = \"x\"\n"), 3, "expected one of"),
-        (format!("{valid}tools = \"bash\"\n"), 3, "sequence"),
+        (format!("{valid}tools = \"bash\"\n"), 3, "read, write, edit, glob, grep, bash"),
         (format!("{valid}tools = [\"bsh\"]\n"), 3, "read, write, edit, glob, grep, bash"),
         (format!("{valid}max_turns = 9\n"), 3, "10 to 30"),
         (format!("{valid}max_turns = 31\n"), 3, "10 to 30"),
         (format!("{valid}max_turns = -1\n"), 3, "10 to 30"),
         (format!("{valid}  \"max_turns\" = 31\n"), 3, "10 to 30"),
         ("prompt = \"\"\"\nmax_turns\n\"\"\"\nmax_turns = 31\n".to_owned(), 4, "10 to 30"),
-        (format!("{valid}max_turns = \"many\"\n"), 3, "expected i64"),
+        (format!("{valid}max_turns = \"many\"\n"), 3, "10 to 30"),
+        (format!("{valid}max_turns = 10.0\n"), 3, "10 to 30"),
     ];
     for (content, line, allowed) in mistakes {
         let run = Scenario::new([text("never")]).file("roles/reviewer.toml", &content).run();
@@ -346,6 +347,7 @@ fn presets_come_from_the_project_the_person_and_the_binary() {
             .file("roles/README.md", "not a preset")
             .file("roles/.#mine.toml", "an editor's = copy")
             .file("roles/notes.bin", [0xff, 0xfe])
+            .prepare("touch roles/$(printf 'caf\\351').txt")
             .folder("roles/old.toml.d")
     };
     let run = setup();
@@ -451,6 +453,13 @@ fn a_memory_that_is_replaced_during_the_run_gets_its_entry() {
     run.answered("ANSWER").asked(2);
     assert!(run.memory().starts_with("## old\nright\n\n## "), "{}", run.memory());
     assert!(run.memory().ends_with("**Result:** ANSWER\n"), "{}", run.memory());
+    // The old file may stay, under another name.
+    let backup = "cd memory; mv agent_memory.md agent_memory.md~; echo new > agent_memory.md";
+    let backup = calls("a", "bash", json!({ "command": backup }));
+    let run = Scenario::new([backup, text("ANSWER")]).file("memory/agent_memory.md", "old\n").run();
+    run.answered("ANSWER").asked(2);
+    assert_eq!(run.read("memory/agent_memory.md~"), "old\n");
+    assert!(run.memory().starts_with("new\n\n## "), "{}", run.memory());
 }
 
 /// A24

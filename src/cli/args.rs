@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, stdin};
 use std::num::NonZeroUsize;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{CommandFactory, Parser, value_parser};
 
 use crate::cli::prelude::*;
@@ -51,7 +50,7 @@ pub struct Args {
     #[arg(short, long, value_name = "N", default_value = "4", help_heading = "Specialists")]
     pub jobs: NonZeroUsize,
     /// Run this one specialist directly, without a lead
-    #[arg(long, value_name = "NAME", conflicts_with = "demo", value_parser = NonEmptyStringValueParser::new(), help_heading = "Specialists")]
+    #[arg(long, value_name = "NAME", conflicts_with = "demo", value_parser = |name: &str| Some(name.trim().to_owned()).filter(|name| !name.is_empty()).ok_or("it names nobody"), help_heading = "Specialists")]
     pub role: Option<String>,
     /// Folder with presets of your own [default: ./roles, if there is one]
     #[arg(long, value_name = "DIR", help_heading = "Specialists")]

@@ -1,9 +1,9 @@
 //! Reading preset files: what ships, what the person has, what the project has.
 
 use etcetera::BaseStrategy;
-use glob::{MatchOptions, Pattern, glob_with};
 use serde::de::{Deserializer, Error as _};
-use serde_json::value::RawValue;
+use serde_json::{from_value, value::RawValue};
+use walkdir::WalkDir;
 
 use crate::cli::prelude::*;
 
@@ -19,17 +19,17 @@ impl Roles {
         let config = etcetera::choose_base_strategy().map(|base| base.config_dir());
         let person = config.map(|folder| folder.join("agent-subagent/roles")).ok();
         let project = folder.unwrap_or("roles".as_ref()).to_owned();
-        // Editors leave hidden copies such as .#reviewer.toml.
-        let shown = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
         for place in iter::once(project).chain(person).filter(|place| place.is_dir()) {
-            let place = Pattern::escape(&place.to_string_lossy());
-            for path in glob_with(&format!("{place}/*.toml"), shown)? {
-                let path = path?;
-                let (text, source) = (fs::read_to_string(regular(&path)?)?, path.display());
-                // The parser's own message has the line, a caret, and what is allowed.
-                let role = toml::from_str(&text).map_err(|why| anyhow!("{source}: {why}"))?;
+            for file in WalkDir::new(place).min_depth(1).max_depth(1).sort_by_file_name() {
+                let path = file?.into_path();
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                roles.add(&stem, &source.to_string(), role);
+                // Editors leave hidden copies such as .#reviewer.toml.
+                if path.extension() == Some("toml".as_ref()) && !stem.starts_with('.') {
+                    let (text, source) = (fs::read_to_string(regular(&path)?)?, path.display());
+                    // The parser's own message has the line, a caret, and what is allowed.
+                    let role = toml::from_str(&text).map_err(|why| anyhow!("{source}: {why}"))?;
+                    roles.add(&stem, &source.to_string(), role);
+                }
             }
         }
         for (name, role) in from_str::<BTreeMap<String, &RawValue>>(SHIPPED)? {
@@ -66,15 +66,15 @@ impl Roles {
 
 /// A turn limit, in a preset.
 pub fn turns<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-    let turns = i64::deserialize(from)?.try_into().ok().filter(|turns| (10..=30).contains(turns));
+    let turns = Value::deserialize(from)?.as_u64().and_then(|turns| turns.try_into().ok());
+    let turns = turns.filter(|turns| (10..=30).contains(turns));
     turns.map(Some).ok_or_else(|| D::Error::custom("max_turns is 10 to 30"))
 }
 
 /// Tools that a preset allows.
 pub fn some_tools<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>, D::Error> {
     let known: Vec<_> = tools::schema::PLAIN.iter().map(tools::schema::name).collect();
-    let tools = Vec::<String>::deserialize(from)?;
-    let all = tools.iter().all(|tool| known.contains(&&**tool));
-    let bad = || D::Error::custom(format!("tools can be {}", known.join(", ")));
-    if all { Ok(Some(tools)) } else { Err(bad()) }
+    let tools: Option<Vec<String>> = from_value(Value::deserialize(from)?).ok();
+    let tools = tools.filter(|tools| tools.iter().all(|tool| known.contains(&&**tool)));
+    tools.map(Some).ok_or_else(|| D::Error::custom(format!("tools can be {}", known.join(", "))))
 }

@@ -1,6 +1,6 @@
 //! What stands at a path: which file is meant, whether it is one to read, and its lines.
 
-use std::{io::Seek, io::SeekFrom, os::unix::fs::MetadataExt};
+use std::{fs::Metadata, io::Seek, io::SeekFrom, os::unix::fs::MetadataExt};
 
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::fs::OFlags;
@@ -69,8 +69,9 @@ pub fn tail(mut file: &File, most: usize) -> Result<String> {
 /// Adds a text to such a file, in one write; to the new one, if somebody has put one in its place
 /// since it was opened, as editors do.
 pub fn append(file: &File, text: &str) -> Result<()> {
-    let gone = file.metadata()?.nlink() == 0;
-    let new = if gone { Some(own_file(file.path())?) } else { None };
+    let which = |about: Metadata| (about.dev(), about.ino());
+    let [opened, now] = [file.metadata(), fs::metadata(file.path())].map(|of| of.ok().map(which));
+    let new = if opened == now { None } else { Some(own_file(file.path())?) };
     Ok(new.as_ref().unwrap_or(file).write_all(text.as_bytes())?)
 }
 
