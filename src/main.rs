@@ -38,7 +38,7 @@ fn run(args: &Args) -> Result<()> {
 
     // Files of ours that lie elsewhere are open by now. The walls hold for this thread and those that
     // it starts: there are no others yet.
-    sandbox::raise(args.no_sandbox, &args.allow_write)?;
+    sandbox::raise(args.no_sandbox)?;
     signals::watch(args.json)?;
     let model = match script {
         Some(script) => Model::Script(script),

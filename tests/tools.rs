@@ -458,7 +458,26 @@ fn no_link_below_the_working_directory_leads_own_files_past_the_walls() {
     let memory = outside.path().join("notes/m.md").display().to_string();
     let scenario = Scenario::new([text("ok")]).own_temporary_folder();
     scenario.args(&["--memory", &memory, "do it"]).run().answered("ok");
-    assert_holds(&fs::read_to_string(memory).unwrap(), &["**Result:** ok"]);
+    let before = fs::read_to_string(&memory).unwrap();
+    assert_holds(&before, &["**Result:** ok"]);
+    // But not where commands may write, whatever the reason is that they may.
+    let folder = outside.path().to_str().unwrap();
+    for home in [true, false] {
+        let scenario = Scenario::new([text("ok")]).own_temporary_folder();
+        let scenario = if home {
+            scenario.env("CARGO_HOME", Some(folder)).env("HOME", Some("/"))
+        } else {
+            scenario.args(&["--allow-write", folder])
+        };
+        let link = outside.path().join("registry");
+        fs::create_dir_all(&link).unwrap();
+        let _ = std::os::unix::fs::symlink("../real/m.md", link.join("m.md"));
+        let memory = link.join("m.md").display().to_string();
+        let run = scenario.arg("--memory").arg(&memory).arg("do it").run();
+        run.answered("ok");
+        assert_holds(&run.stderr, &["warning: no memory: ", "is a link or below one"]);
+        assert_eq!(fs::read_to_string(&memory).unwrap(), before);
+    }
 }
 
 #[test]

@@ -21,11 +21,11 @@ impl Roles {
         let project = folder.unwrap_or("roles".as_ref()).to_owned();
         for place in iter::once(project).chain(person).filter(|place| place.is_dir()) {
             for file in WalkDir::new(place).min_depth(1).max_depth(1).sort_by_file_name() {
-                let path = file?.into_path();
+                let path = file.map_err(|why| anyhow!("{why}"))?.into_path();
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 // Editors leave hidden copies such as .#reviewer.toml.
                 if path.extension() == Some("toml".as_ref()) && !stem.starts_with('.') {
-                    let (text, source) = (fs::read_to_string(regular(&path)?)?, path.display());
+                    let (text, source) = (std::io::read_to_string(open(&path)?)?, path.display());
                     // The parser's own message has the line, a caret, and what is allowed.
                     let role = toml::from_str(&text).map_err(|why| anyhow!("{source}: {why}"))?;
                     roles.add(&stem, &source.to_string(), role);

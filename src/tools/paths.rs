@@ -80,8 +80,8 @@ pub fn append(file: &File, text: &str) -> Result<()> {
 pub fn planted(path: &Path) -> Result<bool> {
     let inside = |link: &Path| -> Result<bool> {
         let folder = fs::canonicalize(link.parent().unwrap_or(link))?;
-        let writable = [env::current_dir()?, env::temp_dir()].map(fs::canonicalize);
-        Ok(writable.iter().flatten().any(|place| folder.starts_with(place)))
+        let mut places = tools::sandbox::writable().into_iter().flat_map(fs::canonicalize);
+        Ok(places.any(|place| folder.starts_with(place)))
     };
     // Without its final slash: with it, a link looks like the folder behind it.
     let path: PathBuf = absolute(path)?.components().collect();
@@ -120,7 +120,7 @@ pub fn binary(bytes: &[u8]) -> bool {
 /// A hint at the names, or lines, that come nearest to one that is not there; empty if none does.
 pub fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> String {
     let rated = names.map(|name| (strsim::sorensen_dice(wanted, &name), name));
-    let mut near: Vec<_> = rated.filter(|(alike, _)| *alike >= ALIKE).collect();
+    let mut near: Vec<_> = rated.filter(|(alike, _)| (ALIKE..1.0).contains(alike)).collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let near: Vec<_> = near.iter().take(3).map(|(_, name)| excerpt(name)).collect();
     if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }

@@ -20,8 +20,7 @@ enum Status {
 
 /// Shows the plan to the person, and gives it as the lead will see it again.
 pub fn show(items: &[Item]) -> String {
-    let mark = |status: Status| char::from(status as u8);
-    let line = |item: &Item| format!("[{}] {}", mark(item.status), one_line(&item.content));
+    let line = |at: &Item| format!("[{}] {}", at.status as u8 as char, one_line(&at.content));
     let plan = items.iter().map(line).collect::<Vec<_>>().join("\n");
     let plan = if plan.is_empty() { "(no steps)".to_owned() } else { plan };
     tell(1, &plan);

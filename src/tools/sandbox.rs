@@ -11,11 +11,23 @@ use crate::cli::prelude::*;
 const WRITABLE: &str =
     ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/shm ~/.cache ~/.npm";
 
+/// What `--allow-write` adds.
+pub static EXTRA: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// All places inside the walls, whether there is something or not.
+pub fn writable() -> Vec<PathBuf> {
+    let cargo = env::var_os("CARGO_HOME").map_or_else(|| resolve("~/.cargo"), PathBuf::from);
+    let mut all = vec![env::temp_dir(), cargo.join("registry"), cargo.join("git")];
+    all.extend(WRITABLE.split_whitespace().map(resolve));
+    all.extend((!rustix::process::getuid().is_root()).then(|| "/dev/pts".into()));
+    all.extend(EXTRA.get().into_iter().flatten().cloned());
+    all
+}
+
 /// Keeps other processes from reading our memory and environment, where the key is; and unless
-/// `open`, puts up the walls, with `extra` folders inside. Must come before any thread starts:
-/// older threads stay outside. Where the kernel has no walls, or not all of them, a warning says
-/// so.
-pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
+/// `open`, puts up the walls. Must come before any thread starts: older threads stay outside. Where
+/// the kernel has no walls, or not all of them, a warning says so.
+pub fn raise(open: bool) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
@@ -26,24 +38,14 @@ pub fn raise(open: bool, extra: &[PathBuf]) -> Result<()> {
     if open {
         return Ok(());
     }
-    let mut writable = vec![env::temp_dir()];
-    writable.extend(WRITABLE.split_whitespace().map(resolve));
-    let cargo = env::var_os("CARGO_HOME").map_or_else(|| resolve("~/.cargo"), PathBuf::from);
-    writable.extend(["registry", "git"].map(|folder| cargo.join(folder)));
-    if !rustix::process::getuid().is_root() {
-        writable.push("/dev/pts".into());
-    }
-    extra.iter().try_for_each(|folder| fs::metadata(folder).map(drop)).context("--allow-write")?;
-    writable.extend_from_slice(extra);
     let planted = |folder: &PathBuf| !folder.starts_with("/dev") && planted(folder).unwrap_or(true);
-    let (left_out, writable): (Vec<_>, Vec<_>) = writable.into_iter().partition(planted);
+    let (left_out, writable): (Vec<_>, Vec<_>) = writable().into_iter().partition(planted);
     for folder in left_out {
         let why = "is or is below a link that a command may have made: no writing there";
         tell(0, &format!("warning: {} {why}", folder.display()));
     }
-    if let Err(problem) = confine(&writable) {
-        tell(0, &format!("warning: {problem}: commands can write wherever you can"));
-    }
+    let open = |why| tell(0, &format!("warning: {why}: commands can write wherever you can"));
+    confine(&writable).unwrap_or_else(open);
     Ok(())
 }
 
