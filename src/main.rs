@@ -25,6 +25,9 @@ fn run(args: &Args) -> Result<()> {
     let key = env::var_os("OPENAI_API_KEY").unwrap_or_default().to_string_lossy().into_owned();
     // `redact` looks for it in every text that leaves the program.
     KEY.get_or_init(|| key.trim().to_owned());
+    // The walls ask for it; so does whoever opens a file of ours, since an earlier run may have left
+    // a link in a folder where it could write.
+    sandbox::EXTRA.get_or_init(|| args.allow_write.clone());
     let roles = Roles::load(args.roles.as_deref())?;
     if args.list_roles {
         // The answer of this run, though nobody was asked.

@@ -10,6 +10,7 @@ const RECALLED: usize = 8 * 1024;
 /// The newest whole entries that fit, for the lead's system prompt; empty if there are none. An
 /// entry begins at a line `## `, whoever wrote it.
 pub fn recall(file: &File) -> String {
+    // A byte more than fits, so that older entries show themselves.
     let text = tail(file, RECALLED + 1).map_err(warn).unwrap_or_default();
     // Where entries begin; of these the first one from which the rest fits.
     let mut starts = iter::once(0).chain(text.match_indices("\n## ").map(|(at, _)| at + 1));

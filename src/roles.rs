@@ -18,7 +18,7 @@ pub struct Role {
     pub prompt: String,
     /// A model of its own.
     pub model: Option<String>,
-    /// A turn limit of its own, 10 to 30.
+    /// A turn limit of its own, 10 to 30, which `turns` sees to.
     #[serde(default, deserialize_with = "presets::turns")]
     pub max_turns: Option<u32>,
     /// The only tools it has; all plain ones where the file does not say.

@@ -332,6 +332,7 @@ fn a_preset_that_is_no_file_is_said() {
         let run = Scenario::new([text("never")]).folder("roles").prepare(make).run();
         assert_eq!(run.code, 2, "{make}: {}", run.stderr);
         assert_holds(&run.stderr, &["roles/x.toml"]);
+        assert!(!run.stderr.contains("near it"), "it is no hint at itself: {}", run.stderr);
     }
 }
 

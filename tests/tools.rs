@@ -537,6 +537,7 @@ fn what_does_not_fit_gets_a_hint() {
         ("read", json!({ "path": "zzz" })),
         ("grep", json!({ "pattern": "x", "path": "src/code.rs" })),
         ("edit", json!({ "path": "Code.rs", "old_string": "a", "new_string": "b" })),
+        ("read", json!({ "path": "co de.rs" })),
     ])
     .file("code.rs", file)
     .run();
@@ -547,6 +548,7 @@ fn what_does_not_fit_gets_a_hint() {
     assert!(!run.tool("4").contains("near it"), "{}", run.tool("4"));
     assert_holds(&run.tool("5"), &["Error: ", "No such file"]);
     assert_holds(&run.tool("6"), &["No such file", "near it: code.rs"]);
+    assert_holds(&run.tool("7"), &["No such file", "near it: code.rs"]);
     assert_eq!(run.read("code.rs"), file);
 }
 

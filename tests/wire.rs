@@ -291,9 +291,9 @@ fn a_server_that_is_not_there_is_named() {
 fn a_base_url_that_cannot_work_stops_the_start() {
     for (url, part) in [
         ("<server>/v1/chat/completions", "whole endpoint"),
-        ("localhost:8080/v1", "no http:// or https:// URL"),
-        ("not a url", "no http:// or https:// URL"),
-        ("ftp://127.0.0.1/v1", "no http:// or https:// URL"),
+        ("localhost:8080/v1", "no http(s):// URL"),
+        ("not a url", "no http(s):// URL"),
+        ("ftp://127.0.0.1/v1", "no http(s):// URL"),
     ] {
         let run = Scenario::new([text("never")]).env("OPENAI_BASE_URL", Some(url)).run();
         assert_eq!(run.code, 2, "{url}: {}", run.stderr);

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, value_parser};
 
 use crate::cli::prelude::*;
 use crate::model::{http::DEFAULT_BASE, script::Script, script::start_recording};
-use crate::{cli::picture, memory, tools::sandbox};
+use crate::{cli::picture, memory};
 
 const MODEL: &str = "gpt-4o-mini";
 const MEMORY: &str = "memory/agent_memory.md";
@@ -94,9 +94,8 @@ impl Args {
         let files = files.chain([&self.memory]).map(absolute).collect::<Result<Vec<_>, _>>()?;
         let different = files.iter().collect::<HashSet<_>>().len() == files.len();
         ensure!(different, "--memory, --record, --replay and --picture need a file each");
-        // A link in one of these folders may be the work of an earlier run.
-        let extra = sandbox::EXTRA.get_or_init(|| self.allow_write.clone()).iter();
-        extra.map(fs::metadata).collect::<Result<Vec<_>, _>>().context("--allow-write")?;
+        let there = |folder: &PathBuf| fs::metadata(folder).map(drop);
+        self.allow_write.iter().try_for_each(there).context("--allow-write")?;
         self.record.as_deref().map_or(Ok(()), start_recording)?;
         self.picture.as_deref().map_or(Ok(()), picture::start)?;
         let without = self.demo || self.no_memory || self.role.is_some();

@@ -80,7 +80,7 @@ pub fn waiting<T>(agent: &Agent, ask: impl FnOnce() -> T) -> T {
 
 /// Shows what an agent does, on one line.
 pub fn say(agent: &Agent, what: &str) {
-    // It, or a tool.
+    // The agent itself (`failed: …`) or a tool of its (`bash failed: …`).
     let failed = what.split(' ').take(2).any(|word| word == "failed:");
     let (line, color) = (line(agent, what), if failed { Color::Red } else { Color::Cyan });
     let name = name(&agent.outcome);

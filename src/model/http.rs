@@ -58,8 +58,7 @@ impl Server {
         ensure!(sendable, "OPENAI_API_KEY has a line end or another character that no key has");
         let url = Url::parse(base).ok();
         let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-        let mut url =
-            url.with_context(|| format!("{shown} is no http:// or https:// URL: {SET}"))?;
+        let mut url = url.with_context(|| format!("{shown} is no http(s):// URL: {SET}"))?;
         // The provider is a choice of the whole process; a second one changes nothing.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT);

@@ -15,6 +15,7 @@ impl Roles {
     /// with the same file name, the first one counts. One bad file is an error.
     pub fn load(folder: Option<&Path>) -> Result<Roles> {
         let mut roles = super::Roles(BTreeMap::new());
+        // Only a folder that was asked for must be there.
         folder.map_or(Ok(()), |folder| fs::read_dir(folder).map(drop))?;
         let config = etcetera::choose_base_strategy().map(|base| base.config_dir());
         let person = config.map(|folder| folder.join("agent-subagent/roles")).ok();
@@ -32,6 +33,7 @@ impl Roles {
                 }
             }
         }
+        // One by one, so that an error names the file.
         for (name, role) in from_str::<BTreeMap<String, &RawValue>>(SHIPPED)? {
             let role = from_str(role.get()).with_context(|| format!("built in: {name}.toml"))?;
             roles.add(&name, "built in", role);

@@ -120,7 +120,7 @@ pub fn binary(bytes: &[u8]) -> bool {
 /// A hint at the names, or lines, that come nearest to one that is not there; empty if none does.
 pub fn nearest(wanted: &str, names: impl Iterator<Item = String>) -> String {
     let rated = names.map(|name| (strsim::sorensen_dice(wanted, &name), name));
-    let mut near: Vec<_> = rated.filter(|(alike, _)| (ALIKE..1.0).contains(alike)).collect();
+    let mut near: Vec<_> = rated.filter(|(like, name)| *like >= ALIKE && name != wanted).collect();
     near.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     let near: Vec<_> = near.iter().take(3).map(|(_, name)| excerpt(name)).collect();
     if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) }

@@ -11,7 +11,7 @@ use crate::cli::prelude::*;
 const WRITABLE: &str =
     ". /dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/shm ~/.cache ~/.npm";
 
-/// What `--allow-write` adds.
+/// What `--allow-write` adds; set before a file is opened and the walls go up.
 pub static EXTRA: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
 /// All places inside the walls, whether there is something or not.

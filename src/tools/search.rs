@@ -44,8 +44,8 @@ pub fn glob(pattern: &str) -> Result<String> {
     Ok(list(found.into_iter().take(SHOWN).map(|(_, path)| path).collect(), more, &passed))
 }
 
-/// What lies below a path and is no folder, in order of name if `sorted`. Links are listed but not followed, so
-/// none can lead in a circle; other file systems are not entered.
+/// What lies below a path and is no folder, in order of name if `sorted`. Links are listed but not
+/// followed, so none can lead in a circle; other file systems are not entered.
 fn walk(
     start: &str, named: &str, depth: usize, sorted: bool, passed: &Cell<bool>,
 ) -> Result<impl Iterator<Item = DirEntry>> {
